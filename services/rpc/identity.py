@@ -1,0 +1,146 @@
+"""Who a call is for. The gateway learns it from the caller's key; the stages from a token that the gateway signs.
+
+Tokens are JWTs (RFC 7519), HS256, alive for at most five minutes, for one stage each (`aud`).
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+import jwt
+
+from services.rpc.errors import FailedPrecondition, PermissionDenied, Unauthenticated
+
+ALGORITHM = "HS256"
+ISSUER = "folio-gateway"
+LIFETIME_S = 300.0
+MIN_SECRET_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Principal:
+    """The tenant of a call: the organization and, if restricted to one, the part of it (rooftop)."""
+
+    organization_id: int
+    rooftop_id: int | None = None
+    subject: str = ""
+    scopes: frozenset[str] = field(default_factory=frozenset)
+
+    def require(self, scope: str) -> None:
+        """PermissionDenied unless the caller was given this scope."""
+        if scope not in self.scopes:
+            raise PermissionDenied(f"this needs the scope '{scope}', which the caller's key lacks")
+
+
+_principal: ContextVar[Principal | None] = ContextVar("principal", default=None)
+_request_id: ContextVar[str] = ContextVar("request_id", default="")
+
+
+def current() -> Principal:
+    """The principal of the call that is being served. Unauthenticated outside one."""
+    principal = _principal.get()
+    if principal is None:
+        raise Unauthenticated("the call carries no identity")
+    return principal
+
+
+def request_id() -> str:
+    """The id of the call that is being served; empty outside one."""
+    return _request_id.get()
+
+
+def enter(principal: Principal, request: str) -> None:
+    """Makes a principal the current one for the rest of this task; called by the server interceptor."""
+    _principal.set(principal)
+    _request_id.set(request)
+
+
+@contextmanager
+def acting_as(principal: Principal | None, request: str = "") -> Iterator[None]:
+    """Makes a principal the current one."""
+    who, what = _principal.set(principal), _request_id.set(request)
+    try:
+        yield
+    finally:
+        _principal.reset(who)
+        _request_id.reset(what)
+
+
+def check_secret(secret: str) -> str:
+    """The secret, or FailedPrecondition if it is too short to sign with."""
+    if len(secret.encode()) < MIN_SECRET_BYTES:
+        raise FailedPrecondition(
+            f"FOLIO_INTERNAL_SECRET must have at least {MIN_SECRET_BYTES} bytes; make one with `openssl rand -hex 32`"
+        )
+    return secret
+
+
+def sign(
+    principal: Principal,
+    audience: str,
+    secret: str,
+    *,
+    request_id: str = "",
+    lifetime_s: float = 60.0,
+) -> str:
+    """A token that lets the stage `audience` act for the principal, for min(lifetime_s, 300) seconds."""
+    now = time.time()
+    return jwt.encode(
+        {
+            "iss": ISSUER,
+            "aud": audience,
+            "sub": principal.subject,
+            "org": principal.organization_id,
+            "roof": principal.rooftop_id,
+            "scopes": sorted(principal.scopes),
+            "rid": request_id,
+            "iat": now,
+            "exp": now + min(lifetime_s, LIFETIME_S),
+        },
+        check_secret(secret),
+        algorithm=ALGORITHM,
+    )
+
+
+def verify(token: str, audience: str, secret: str) -> Principal:
+    """The principal of a token; Unauthenticated if it is altered, expired, or meant for another stage."""
+    try:
+        claims = jwt.decode(
+            token,
+            check_secret(secret),
+            algorithms=[ALGORITHM],
+            audience=audience,
+            issuer=ISSUER,
+            options={"require": ["exp", "iat", "aud", "iss", "org"]},
+            leeway=5,
+        )
+        organization, rooftop = claims["org"], claims.get("roof")
+        if (
+            type(organization) is not int
+            or organization <= 0
+            or not (rooftop is None or type(rooftop) is int)
+        ):
+            raise Unauthenticated("the identity token names no organization")
+        if claims["exp"] - claims["iat"] > LIFETIME_S:
+            raise Unauthenticated("the identity token lives longer than five minutes")
+    except jwt.PyJWTError as error:
+        raise Unauthenticated(f"the identity token does not hold: {type(error).__name__}") from None
+    return Principal(
+        organization_id=organization,
+        rooftop_id=rooftop,
+        subject=str(claims.get("sub", "")),
+        scopes=frozenset(str(scope) for scope in claims.get("scopes", [])),
+    )
+
+
+def bearer(metadata: dict[str, list[str]]) -> str:
+    """The one bearer token of a call; Unauthenticated if there is none or more than one (RFC 6750)."""
+    values = metadata.get("authorization", [])
+    if len(values) != 1:
+        raise Unauthenticated("send exactly one `authorization: Bearer <token>`")
+    scheme, _, token = values[0].partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise Unauthenticated("the authorization must be `Bearer <token>`")
+    return token.strip()

@@ -1,0 +1,111 @@
+"""The settings that every service has. A service subclasses this once, in its own settings.py."""
+
+import difflib
+import json
+import os
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from services.rpc.errors import FailedPrecondition
+
+PREFIX = "FOLIO_"
+
+
+class ServerSettings(BaseSettings):
+    """Read once, at start, from the environment; frozen; printed with its secrets masked."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, populate_by_name=True, env_ignore_empty=True
+    )
+
+    listen: str = Field(
+        "127.0.0.1:0", description="host:port to serve gRPC on; port 0 takes a free one"
+    )
+    metrics_listen: str = Field("", description="host:port of the Prometheus page; empty for none")
+    internal_secret: SecretStr = Field(
+        description="signs the identity that the gateway hands to the stages; at least 32 bytes, the same everywhere"
+    )
+    max_concurrency: int = Field(32, ge=1, le=10_000, description="calls worked on at once")
+    max_queue: int = Field(
+        64, ge=0, le=100_000, description="calls that may wait for their turn; one more is refused"
+    )
+    max_message_bytes: int = Field(
+        64 * 2**20, ge=2**20, le=2**30, description="largest gRPC message, both ways"
+    )
+    max_call_seconds: float = Field(
+        120.0,
+        gt=0,
+        le=3600,
+        description="deadline of calls that bring none, and bound of those that do",
+    )
+    drain_seconds: float = Field(
+        20.0, ge=0, le=600, description="time that running calls get after SIGTERM"
+    )
+    max_connection_age_seconds: float = Field(
+        300.0,
+        ge=1,
+        description="connections are renewed after this, so that load spreads over replicas",
+    )
+    log_level: str = Field(
+        "INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$", description="least level that is logged"
+    )
+    tls_certificate: Path | None = Field(
+        None, description="PEM chain of this service; with tls_key, serves TLS"
+    )
+    tls_key: Path | None = Field(None, description="PEM key of this service")
+    tls_ca: Path | None = Field(
+        None, description="PEM authorities; with a certificate, peers must show one of theirs"
+    )
+    otlp_endpoint: str = Field(
+        "",
+        validation_alias="OTEL_EXPORTER_OTLP_ENDPOINT",
+        description="where spans go; empty for nowhere",
+    )
+    trace_text: bool = Field(False, description="allow questions and rewrites on trace spans")
+
+    @classmethod
+    def load(cls) -> Self:
+        """The settings from the environment. FailedPrecondition names every wrong variable at once."""
+        try:
+            settings = cls()
+        except ValidationError as error:
+            problems = "; ".join(
+                f"{cls.variable(str(item['loc'][0])) if item['loc'] else 'settings'}: {item['msg']}"
+                for item in error.errors(include_input=False, include_url=False)
+            )
+            raise FailedPrecondition(f"wrong settings: {problems}") from None
+        cls._refuse_misspelt()
+        return settings
+
+    @classmethod
+    def variable(cls, field: str) -> str:
+        """The environment variable of a field."""
+        info = cls.model_fields.get(field)
+        if info is None:
+            return field
+        alias = info.validation_alias
+        return alias if isinstance(alias, str) else f"{PREFIX}{field.upper()}"
+
+    @classmethod
+    def _refuse_misspelt(cls) -> None:
+        known = {cls.variable(field) for field in cls.model_fields}
+        for name in os.environ:
+            if name.startswith(PREFIX) and name not in known:
+                close = difflib.get_close_matches(name, known, n=1, cutoff=0.92)
+                if close:
+                    raise FailedPrecondition(f"unknown setting {name}; did you mean {close[0]}?")
+
+    def describe(self) -> str:
+        """One JSON object of all settings by variable name, secrets masked."""
+        shown: dict[str, Any] = {}
+        for field in type(self).model_fields:
+            value = getattr(self, field)
+            shown[self.variable(field)] = (
+                ("****" if value.get_secret_value() else "")
+                if isinstance(value, SecretStr)
+                else value
+            )
+        return json.dumps(shown, default=str, sort_keys=True)

@@ -1,0 +1,64 @@
+"""Admission and deadlines."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from services.rpc.deadline import Deadline
+from services.rpc.errors import DeadlineExceeded, FailedPrecondition, ResourceExhausted
+from services.rpc.limits import Gate
+from services.rpc.providers import load
+
+
+async def test_of_six_calls_two_run_two_wait_and_two_are_refused() -> None:
+    gate, release = Gate(concurrency=2, queue=2), asyncio.Event()
+
+    async def work() -> str:
+        async with gate:
+            await release.wait()
+            return "done"
+
+    tasks = [asyncio.create_task(work()) for _ in range(6)]
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    release.set()
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert results.count("done") == 4
+    assert sum(isinstance(result, ResourceExhausted) for result in results) == 2
+
+
+async def test_a_waiter_that_is_cancelled_gives_its_place_back() -> None:
+    gate = Gate(concurrency=1, queue=1)
+    async with gate:
+        waiter = asyncio.create_task(gate.__aenter__())
+        await asyncio.sleep(0)
+        assert gate.waiting == 1
+        waiter.cancel()
+        await asyncio.gather(waiter, return_exceptions=True)
+        assert gate.waiting == 0
+    async with asyncio.timeout(5), gate:
+        pass
+
+
+def test_shares_of_a_deadline_leave_a_margin_and_end() -> None:
+    deadline = Deadline.after(10)
+    assert 1.9 < deadline.share(0.2) < 2.0
+    assert deadline.rest() < 10
+    with pytest.raises(DeadlineExceeded):
+        Deadline.after(0.01).share(0.5)
+
+
+def test_an_unknown_provider_lists_what_there_is() -> None:
+    with pytest.raises(FailedPrecondition, match="there are: a, b"):
+        load({"a": "x:y", "b": "x:z"}, "c")
+
+
+def test_a_provider_without_its_package_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "probe_provider.py").write_text("import an_sdk_that_is_not_here\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(FailedPrecondition, match=r"an_sdk_that_is_not_here.*folio\[probe-sdk\]"):
+        load({"probe_sdk": "probe_provider:Provider"}, "probe_sdk")
+    assert load({"queue": "queue:Queue"}, "queue").__name__ == "Queue"
