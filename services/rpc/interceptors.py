@@ -18,6 +18,7 @@ from google.protobuf.message import Message
 from opentelemetry import propagate
 from opentelemetry.trace import SpanKind
 
+from folio.failure import DETAILS_KEY
 from services.rpc import deadline, identity, telemetry
 from services.rpc.deadline import Deadline
 from services.rpc.errors import (
@@ -28,7 +29,7 @@ from services.rpc.errors import (
     InvalidArgument,
 )
 from services.rpc.identity import Principal
-from services.rpc.status import DETAILS_KEY, GRPC_CODES, to_status
+from services.rpc.status import GRPC_CODES, to_status
 
 log = logging.getLogger("folio.rpc")
 

@@ -3,21 +3,20 @@
 from datetime import timedelta
 
 import grpc
-from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 
+from folio import failure
 from services.rpc import errors
-from services.rpc.errors import Code, FieldViolation, FolioError
+from services.rpc.errors import FieldViolation, FolioError
 
 DOMAIN = "folio"
-DETAILS_KEY = "grpc-status-details-bin"
 # Metadata must stay well below the 8 KiB that peers commonly accept.
 MAX_MESSAGE_CHARACTERS = 1_000
 MAX_VIOLATIONS = 20
 
 GRPC_CODES: dict[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
-_KINDS: dict[Code, type[FolioError]] = {
-    kind.code: kind
+_KINDS: dict[str, type[FolioError]] = {
+    kind.code.name: kind
     for kind in vars(errors).values()
     if isinstance(kind, type) and issubclass(kind, FolioError) and kind is not FolioError
 }
@@ -50,34 +49,11 @@ def to_status(error: FolioError, request_id: str = "") -> status_pb2.Status:
 
 
 def from_rpc_error(error: grpc.RpcError) -> FolioError:
-    """The error that a peer raised, of our kind again. A code that we do not know becomes Internal."""
-    if not isinstance(error, (grpc.Call, grpc.aio.AioRpcError)):
-        return errors.Unavailable("the call could not be made")
-    code, message = error.code(), error.details() or ""
-    number = int(code.value[0]) if code is not None else int(Code.INTERNAL)
-    if number not in {int(known) for known in Code} or number == int(Code.CANCELLED):
-        return errors.Internal(message or "unknown failure")
-    kind = _KINDS.get(Code(number), errors.Internal)
-    reason, retry, violations = "", None, []
-    for key, value in error.trailing_metadata() or ():
-        if key != DETAILS_KEY or not isinstance(value, bytes):
-            continue
-        try:
-            status = status_pb2.Status.FromString(value)
-        except DecodeError:
-            continue
-        for detail in status.details:
-            info, bad, delay = (
-                error_details_pb2.ErrorInfo(),
-                error_details_pb2.BadRequest(),
-                error_details_pb2.RetryInfo(),
-            )
-            if detail.Unpack(info):
-                reason = info.reason
-            elif detail.Unpack(bad):
-                violations = [
-                    FieldViolation(item.field, item.description) for item in bad.field_violations
-                ]
-            elif detail.Unpack(delay):
-                retry = delay.retry_delay.ToTimedelta().total_seconds()
-    return kind(message, reason=reason, retry_after_s=retry, violations=violations)
+    """The error that a peer raised, of our kind again. A code that we do not raise becomes Internal."""
+    failed = failure.read(error)
+    return _KINDS.get(failed.code, errors.Internal)(
+        failed.message,
+        reason=failed.reason,
+        retry_after_s=failed.retry_after_s,
+        violations=[FieldViolation(item.field, item.description) for item in failed.violations],
+    )

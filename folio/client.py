@@ -1,0 +1,312 @@
+"""Clients of the gateway, sync and asyncio. Both open one channel; use them as context managers, or close() them."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import grpc
+
+from folio import failure, messages
+from folio.common.v1 import document_pb2
+from folio.gateway.v1 import gateway_pb2, gateway_pb2_grpc
+
+# Every call has a deadline. Reading is quick; an answer by a remote model is not; a large file even less so.
+READ_S = 30.0
+ASK_S = 120.0
+INGEST_S = 1800.0
+
+OPTIONS: list[tuple[str, int]] = [
+    ("grpc.max_receive_message_length", 64 * 2**20),
+    ("grpc.max_send_message_length", 64 * 2**20),
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+]
+
+
+def _metadata(api_key: str) -> tuple[tuple[str, str], ...]:
+    return (("authorization", f"Bearer {api_key}"),)
+
+
+def _credentials(ca_certificate: bytes | None) -> grpc.ChannelCredentials:
+    return grpc.ssl_channel_credentials(ca_certificate)
+
+
+class Folio:
+    """The sync client.
+
+    `address` is host:port; `api_key` an API key or a JWT. With `tls`, the server is checked against the system's
+    authorities or `ca_certificate` (PEM). Every method raises CallFailed if the call does not end with OK.
+    """
+
+    def __init__(
+        self, address: str, api_key: str, *, tls: bool = False, ca_certificate: bytes | None = None
+    ) -> None:
+        self._metadata = _metadata(api_key)
+        self._channel = (
+            grpc.secure_channel(address, _credentials(ca_certificate), options=OPTIONS)
+            if tls or ca_certificate
+            else grpc.insecure_channel(address, options=OPTIONS)
+        )
+        self._stub: Any = gateway_pb2_grpc.GatewayServiceStub(self._channel)
+
+    def close(self) -> None:
+        self._channel.close()
+
+    def __enter__(self) -> "Folio":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _call(self, method: str, request: Any, timeout: float) -> Any:
+        try:
+            return getattr(self._stub, method)(request, timeout=timeout, metadata=self._metadata)
+        except grpc.RpcError as error:
+            raise failure.read(error) from None
+
+    def _stream(self, method: str, request: Any, timeout: float) -> Iterator[Any]:
+        call = getattr(self._stub, method)(request, timeout=timeout, metadata=self._metadata)
+        try:
+            yield from call
+        except grpc.RpcError as error:
+            raise failure.read(error) from None
+        finally:
+            call.cancel()
+
+    def ask(
+        self, question: str, *, timeout: float = ASK_S, **options: Any
+    ) -> gateway_pb2.AskResponse:
+        """One answer, with its proofs, or why there is none. Options: see folio.messages.ask_request."""
+        response: gateway_pb2.AskResponse = self._call(
+            "Ask", messages.ask_request(question, **options), timeout
+        )
+        return response
+
+    def stream_ask(
+        self,
+        question: str,
+        *,
+        show_unverified_progress: bool = False,
+        timeout: float = ASK_S,
+        **options: Any,
+    ) -> Iterator[gateway_pb2.StreamAskResponse]:
+        """The same as events; the last holds what ask() returns."""
+        request = gateway_pb2.StreamAskRequest(
+            request=messages.ask_request(question, **options),
+            show_unverified_progress=show_unverified_progress,
+        )
+        return self._stream("StreamAsk", request, timeout)
+
+    def search(
+        self, query: str, *, timeout: float = READ_S, **options: Any
+    ) -> gateway_pb2.SearchResponse:
+        """Ranked chunks. Options: see folio.messages.search_request."""
+        response: gateway_pb2.SearchResponse = self._call(
+            "Search", messages.search_request(query, **options), timeout
+        )
+        return response
+
+    def ingest(
+        self, file: Path | bytes, file_name: str = "", *, timeout: float = INGEST_S, **options: Any
+    ) -> Iterator[gateway_pb2.IngestResponse]:
+        """Sends one file; progress, then the result. Options: see folio.messages.ingest_requests."""
+        data, name = messages.read_file(file, file_name)
+        return self._stream("Ingest", messages.ingest_requests(data, name, **options), timeout)
+
+    def documents(
+        self, filter: document_pb2.Filter | None = None, *, page_size: int = 100
+    ) -> Iterator[document_pb2.Document]:
+        """All documents that the caller may see, page by page."""
+        token = ""
+        while True:
+            page = self._call(
+                "ListDocuments",
+                gateway_pb2.ListDocumentsRequest(
+                    page_size=page_size, page_token=token, filter=filter
+                ),
+                READ_S,
+            )
+            yield from page.documents
+            token = page.next_page_token
+            if not token:
+                return
+
+    def document(self, document_id: int) -> document_pb2.Document:
+        """One document; NOT_FOUND if there is none, or it is another organization's."""
+        request = gateway_pb2.GetDocumentRequest(document_id=document_id)
+        document: document_pb2.Document = self._call("GetDocument", request, READ_S).document
+        return document
+
+    def delete(self, document_id: int) -> int:
+        """Deletes a document with all that was derived from it; returns the number of chunks that went."""
+        request = gateway_pb2.DeleteDocumentRequest(document_id=document_id)
+        return int(self._call("DeleteDocument", request, READ_S).chunks_deleted)
+
+    def page_image(
+        self, document_id: int, page: int, *, dpi: int = 0, highlight: tuple[int, int] = (0, 0)
+    ) -> gateway_pb2.GetPageImageResponse:
+        """A page (0-based) as PNG; `highlight` are characters of the document's text, as in a Citation."""
+        request = gateway_pb2.GetPageImageRequest(
+            document_id=document_id,
+            page=page,
+            dpi=dpi,
+            highlight_start=highlight[0],
+            highlight_end=highlight[1],
+        )
+        response: gateway_pb2.GetPageImageResponse = self._call("GetPageImage", request, READ_S)
+        return response
+
+    def status(self) -> gateway_pb2.GetStatusResponse:
+        """Every stage: whether it answers, and what it is."""
+        response: gateway_pb2.GetStatusResponse = self._call(
+            "GetStatus", gateway_pb2.GetStatusRequest(), READ_S
+        )
+        return response
+
+
+class AsyncFolio:
+    """The asyncio client: the methods of Folio as coroutines and asynchronous iterators. Make it in a running loop."""
+
+    def __init__(
+        self, address: str, api_key: str, *, tls: bool = False, ca_certificate: bytes | None = None
+    ) -> None:
+        self._metadata = _metadata(api_key)
+        self._channel = (
+            grpc.aio.secure_channel(address, _credentials(ca_certificate), options=OPTIONS)
+            if tls or ca_certificate
+            else grpc.aio.insecure_channel(address, options=OPTIONS)
+        )
+        self._stub: Any = gateway_pb2_grpc.GatewayServiceStub(self._channel)
+
+    async def close(self) -> None:
+        await self._channel.close()
+
+    async def __aenter__(self) -> "AsyncFolio":
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def _call(self, method: str, request: Any, timeout: float) -> Any:
+        try:
+            return await getattr(self._stub, method)(
+                request, timeout=timeout, metadata=self._metadata
+            )
+        except grpc.RpcError as error:
+            raise failure.read(error) from None
+
+    async def _stream(self, method: str, request: Any, timeout: float) -> AsyncIterator[Any]:
+        call = getattr(self._stub, method)(request, timeout=timeout, metadata=self._metadata)
+        try:
+            async for message in call:
+                yield message
+        except grpc.RpcError as error:
+            raise failure.read(error) from None
+        finally:
+            call.cancel()
+
+    async def ask(
+        self, question: str, *, timeout: float = ASK_S, **options: Any
+    ) -> gateway_pb2.AskResponse:
+        """See Folio.ask."""
+        response: gateway_pb2.AskResponse = await self._call(
+            "Ask", messages.ask_request(question, **options), timeout
+        )
+        return response
+
+    def stream_ask(
+        self,
+        question: str,
+        *,
+        show_unverified_progress: bool = False,
+        timeout: float = ASK_S,
+        **options: Any,
+    ) -> AsyncIterator[gateway_pb2.StreamAskResponse]:
+        """See Folio.stream_ask."""
+        request = gateway_pb2.StreamAskRequest(
+            request=messages.ask_request(question, **options),
+            show_unverified_progress=show_unverified_progress,
+        )
+        return self._stream("StreamAsk", request, timeout)
+
+    async def search(
+        self, query: str, *, timeout: float = READ_S, **options: Any
+    ) -> gateway_pb2.SearchResponse:
+        """See Folio.search."""
+        response: gateway_pb2.SearchResponse = await self._call(
+            "Search", messages.search_request(query, **options), timeout
+        )
+        return response
+
+    def ingest(
+        self, file: Path | bytes, file_name: str = "", *, timeout: float = INGEST_S, **options: Any
+    ) -> AsyncIterator[gateway_pb2.IngestResponse]:
+        """See Folio.ingest."""
+        data, name = messages.read_file(file, file_name)
+        return self._stream("Ingest", messages.ingest_requests(data, name, **options), timeout)
+
+    async def documents(
+        self, filter: document_pb2.Filter | None = None, *, page_size: int = 100
+    ) -> AsyncIterator[document_pb2.Document]:
+        """See Folio.documents."""
+        token = ""
+        while True:
+            page = await self._call(
+                "ListDocuments",
+                gateway_pb2.ListDocumentsRequest(
+                    page_size=page_size, page_token=token, filter=filter
+                ),
+                READ_S,
+            )
+            for document in page.documents:
+                yield document
+            token = page.next_page_token
+            if not token:
+                return
+
+    async def document(self, document_id: int) -> document_pb2.Document:
+        """See Folio.document."""
+        request = gateway_pb2.GetDocumentRequest(document_id=document_id)
+        document: document_pb2.Document = (
+            await self._call("GetDocument", request, READ_S)
+        ).document
+        return document
+
+    async def delete(self, document_id: int) -> int:
+        """See Folio.delete."""
+        request = gateway_pb2.DeleteDocumentRequest(document_id=document_id)
+        return int((await self._call("DeleteDocument", request, READ_S)).chunks_deleted)
+
+    async def page_image(
+        self, document_id: int, page: int, *, dpi: int = 0, highlight: tuple[int, int] = (0, 0)
+    ) -> gateway_pb2.GetPageImageResponse:
+        """See Folio.page_image."""
+        request = gateway_pb2.GetPageImageRequest(
+            document_id=document_id,
+            page=page,
+            dpi=dpi,
+            highlight_start=highlight[0],
+            highlight_end=highlight[1],
+        )
+        response: gateway_pb2.GetPageImageResponse = await self._call(
+            "GetPageImage", request, READ_S
+        )
+        return response
+
+    async def status(self) -> gateway_pb2.GetStatusResponse:
+        """See Folio.status."""
+        response: gateway_pb2.GetStatusResponse = await self._call(
+            "GetStatus", gateway_pb2.GetStatusRequest(), READ_S
+        )
+        return response

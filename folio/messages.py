@@ -1,0 +1,137 @@
+"""Builds the requests of the public API from plain Python values; shared by the sync and the asyncio client."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from folio.common.v1 import document_pb2
+from folio.gateway.v1 import gateway_pb2
+
+# A message may carry 2 MiB; half of it keeps progress lively.
+DATA_BYTES = 2**20
+
+_SPEAKERS = {
+    "user": gateway_pb2.SPEAKER_USER,
+    "assistant": gateway_pb2.SPEAKER_ASSISTANT,
+}
+
+
+def make_filter(
+    *,
+    documents: Sequence[int] = (),
+    collections: Sequence[str] = (),
+    kinds: Sequence[str] = (),
+    published_from: str = "",
+    published_until: str = "",
+) -> document_pb2.Filter:
+    """A filter; its parts are ANDed, the values of a part ORed; dates are ISO 8601, inclusive."""
+    return document_pb2.Filter(
+        document_ids=documents,
+        collections=collections,
+        kinds=kinds,
+        published_from=published_from,
+        published_until=published_until,
+    )
+
+
+def make_stages(toggles: Mapping[str, bool]) -> gateway_pb2.Stages:
+    """Stages by name ("colbert", "rewrite", ...), True for on, False for off; those left out are as configured.
+
+    ValueError for a name that is none.
+    """
+    known = {field.name for field in gateway_pb2.Stages.DESCRIPTOR.fields}
+    unknown = sorted(set(toggles) - known)
+    if unknown:
+        raise ValueError(f"no stage {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
+    choice = {True: gateway_pb2.TOGGLE_ON, False: gateway_pb2.TOGGLE_OFF}
+    values: dict[str, Any] = {name: choice[on] for name, on in toggles.items()}
+    return gateway_pb2.Stages(**values)
+
+
+def ask_request(
+    question: str,
+    *,
+    history: Sequence[tuple[str, str]] = (),
+    filter: document_pb2.Filter | None = None,
+    stages: Mapping[str, bool] | None = None,
+    answer_threshold: float | None = None,
+    trace: bool = False,
+    request_id: str = "",
+) -> gateway_pb2.AskRequest:
+    """`history` holds (speaker, text) pairs, oldest first; a speaker is "user" or "assistant"."""
+    return gateway_pb2.AskRequest(
+        question=question,
+        history=[gateway_pb2.Message(speaker=_SPEAKERS[who], text=text) for who, text in history],
+        filter=filter,
+        stages=make_stages(stages or {}),
+        answer_threshold=answer_threshold,
+        trace=trace,
+        request_id=request_id,
+    )
+
+
+def search_request(
+    query: str,
+    *,
+    limit: int = 10,
+    filter: document_pb2.Filter | None = None,
+    stages: Mapping[str, bool] | None = None,
+    trace: bool = False,
+    search_candidates: int = 0,
+    colbert_candidates: int = 0,
+    crossencoder_candidates: int = 0,
+) -> gateway_pb2.SearchRequest:
+    """The numbers of candidates that stages hand on are as configured where they are 0."""
+    return gateway_pb2.SearchRequest(
+        query=query,
+        limit=limit,
+        filter=filter,
+        stages=make_stages(stages or {}),
+        trace=trace,
+        search_candidates=search_candidates,
+        colbert_candidates=colbert_candidates,
+        crossencoder_candidates=crossencoder_candidates,
+    )
+
+
+def ingest_requests(
+    data: bytes,
+    file_name: str,
+    *,
+    collection: str = "",
+    kind: str = "",
+    title: str = "",
+    published_on: str = "",
+    media_type: str = "",
+    password: str = "",
+    rooftop_id: int = 0,
+    ocr: bool = False,
+) -> Iterator[gateway_pb2.IngestRequest]:
+    """The messages that send one file: a header with its SHA-256, then the bytes in order."""
+    yield gateway_pb2.IngestRequest(
+        header=gateway_pb2.DocumentHeader(
+            file_name=file_name,
+            media_type=media_type,
+            collection=collection,
+            kind=kind,
+            title=title,
+            published_on=published_on,
+            sha256=hashlib.sha256(data).hexdigest(),
+            size_bytes=len(data),
+            password=password,
+            rooftop_id=rooftop_id,
+            ocr=ocr,
+        )
+    )
+    for start in range(0, len(data), DATA_BYTES):
+        yield gateway_pb2.IngestRequest(data=data[start : start + DATA_BYTES])
+
+
+def read_file(file: Path | bytes, file_name: str) -> tuple[bytes, str]:
+    """The bytes of a file and the name to store it under. ValueError for bytes without a name."""
+    if isinstance(file, bytes):
+        if not file_name:
+            raise ValueError("bytes need a file_name")
+        return file, file_name
+    return file.read_bytes(), file_name or file.name
