@@ -12,6 +12,7 @@ Contextualized Late Interaction over BERT", SIGIR 2020.
 """
 
 from native.maxsim.documents import Ragged
+from native.maxsim.index import Index
 from native.maxsim.kernels import Dtype, kernel, kernels, select_kernel
 from native.maxsim.query import Query
 from native.maxsim.scoring import Alignments, Cancel, Cancelled, alignments, best, scores, topk
@@ -22,6 +23,7 @@ __all__ = [
     "Cancel",
     "Cancelled",
     "Dtype",
+    "Index",
     "Query",
     "Ragged",
     "Tiles",

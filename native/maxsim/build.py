@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from cffi import FFI
+from cffi import FFI  # type: ignore[import-untyped]
 
 FOLDER = Path(__file__).parent
 # setuptools wants paths relative to the project's root, where it runs.

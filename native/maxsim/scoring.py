@@ -79,7 +79,28 @@ def scores(
     the maximum of nothing. No score is NaN. Raises TypeError or ValueError before any work if a
     dtype, shape, dimension or offset is wrong.
     """
-    target = pointers(documents)
+    return score_pointers(
+        query,
+        pointers(documents),
+        mask=mask,
+        dtype=dtype,
+        threads=threads,
+        cancel=cancel,
+        invalid=invalid,
+    )
+
+
+def score_pointers(
+    query: Queries,
+    target: Pointers,
+    *,
+    mask: NDArray[Any] | None = None,
+    dtype: Dtype | None = None,
+    threads: int = 1,
+    cancel: Cancel | None = None,
+    invalid: Invalid = "raise",
+) -> NDArray[np.float32]:
+    """scores, of documents whose addresses are known."""
     single, packed = _queries(query, mask, dtype, target)
     out = np.empty((len(packed), len(target.tokens)), dtype=np.float32)
     status = np.empty(len(target.tokens), dtype=np.uint8)

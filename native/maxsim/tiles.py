@@ -26,11 +26,11 @@ DTYPES: Final[dict[int, Dtype]] = {
 class Tiles:
     """An immutable document of `tokens` vectors of `dim` values, interleaved in tiles of 8.
 
-    Attributes: dtype ("fp32", "fp16", "bf16", "int8"), tokens, dim, nbytes, and address, where
-    the tiles lie in memory while this object lives.
+    Attributes: dtype ("fp32", "fp16", "bf16", "int8"), tokens, dim, nbytes, data (the tiles) and
+    address, where they lie in memory while this object lives.
     """
 
-    __slots__ = ("_data", "address", "dim", "dtype", "tokens")
+    __slots__ = ("address", "data", "dim", "dtype", "tokens")
 
     def __init__(self, data: memoryview, dtype: Dtype, tokens: int, dim: int) -> None:
         """Wrap tiles laid out as maxsim.h says. Use from_matrix or from_bytes."""
@@ -45,7 +45,7 @@ class Tiles:
         if address % 4:  # the kernels read 4-byte words
             data = memoryview(bytes(data))
             address = address_of(data)
-        self._data = data
+        self.data = data
         self.address = address
         self.dtype = dtype
         self.tokens = tokens
@@ -95,16 +95,16 @@ class Tiles:
     def to_bytes(self) -> bytes:
         """The stored form: a header of 16 bytes, then the tiles. Stable; from_bytes reads it."""
         header = HEADER.pack(
-            MAGIC, VERSION, code_of(self.dtype), self.dim, self.tokens, zlib.crc32(self._data)
+            MAGIC, VERSION, code_of(self.dtype), self.dim, self.tokens, zlib.crc32(self.data)
         )
-        return header + self._data
+        return header + self.data
 
     def to_matrix(self) -> NDArray[np.float32]:
         """The (tokens, dim) vectors, up to the rounding of the dtype."""
         rows = np.empty((self.tokens, self.dim), dtype=np.float32)
         lib.maxsim_untile(
             code_of(self.dtype),
-            ffi.from_buffer(self._data),
+            ffi.from_buffer(self.data),
             self.tokens,
             self.dim,
             ffi.from_buffer("float[]", rows),
@@ -114,7 +114,7 @@ class Tiles:
     @property
     def nbytes(self) -> int:
         """Bytes of the tiles, without the stored form's header."""
-        return self._data.nbytes
+        return self.data.nbytes
 
     def __repr__(self) -> str:
         return f"Tiles({self.tokens} x {self.dim}, {self.dtype})"
