@@ -1,0 +1,1 @@
+"""The public API: who calls, the pipeline of a question, the check of an answer. It alone calls the stages."""

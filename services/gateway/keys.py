@@ -1,0 +1,244 @@
+"""API keys: 256 random bits each, of which the file keeps only the SHA-256.
+
+A key this long cannot be guessed from its hash, so a slow password hash would add nothing but time.
+
+    python -m services.gateway.keys create --organization-id 1 --name acme --keys-file keys.yaml
+"""
+
+import argparse
+import hashlib
+import hmac
+import logging
+import os
+import secrets
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from services.rpc.errors import FailedPrecondition, FolioError, Unauthenticated
+from services.rpc.identity import Principal
+
+log = logging.getLogger("folio.gateway")
+
+PREFIX = "folio_"
+SCOPES = frozenset({"read", "write", "admin"})
+# How often the file is looked at.
+CHECK_S = 1.0
+
+
+@dataclass(frozen=True)
+class ApiKey:
+    """One entry of the file. `organization` and `label` are for people."""
+
+    hash: str
+    organization_id: int
+    organization: str = ""
+    rooftop_id: int | None = None
+    scopes: frozenset[str] = frozenset({"read"})
+    expires_at: datetime | None = None
+    label: str = ""
+
+    def principal(self) -> Principal:
+        return Principal(
+            organization_id=self.organization_id,
+            rooftop_id=self.rooftop_id,
+            subject=self.label or f"key {self.hash[:8]}",
+            scopes=self.scopes,
+        )
+
+
+def digest(key: str) -> str:
+    """SHA-256, hexadecimal."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def parse(text: str) -> tuple[ApiKey, ...]:
+    """The entries of a keys file. FailedPrecondition says which one is wrong, and how."""
+    try:
+        document = yaml.safe_load(text) or {}
+    except yaml.YAMLError:
+        raise FailedPrecondition("the keys file is not YAML") from None
+    entries = document.get("keys", []) if isinstance(document, dict) else None
+    if not isinstance(entries, list):
+        raise FailedPrecondition("the keys file must hold a list under `keys`")
+    return tuple(_entry(number, entry) for number, entry in enumerate(entries, 1))
+
+
+def _entry(number: int, entry: Any) -> ApiKey:
+    def wrong(what: str) -> FailedPrecondition:
+        return FailedPrecondition(f"keys file, entry {number}: {what}")
+
+    if not isinstance(entry, dict):
+        raise wrong("must be a mapping")
+    unknown = set(entry) - set(ApiKey.__dataclass_fields__)
+    if unknown:
+        raise wrong(f"unknown field {sorted(unknown)[0]!r}")
+    hashed = entry.get("hash")
+    if not isinstance(hashed, str) or len(hashed) != 64:
+        raise wrong("`hash` must be a SHA-256 in hexadecimal")
+    organization, rooftop = entry.get("organization_id"), entry.get("rooftop_id")
+    if type(organization) is not int or organization <= 0:
+        raise wrong("`organization_id` must be a positive integer")
+    if rooftop is not None and (type(rooftop) is not int or rooftop <= 0):
+        raise wrong("`rooftop_id` must be a positive integer or absent")
+    scopes = entry.get("scopes", ["read"])
+    if not isinstance(scopes, list) or not set(scopes) <= SCOPES:
+        raise wrong(f"`scopes` must be a list of {', '.join(sorted(SCOPES))}")
+    expires = entry.get("expires_at")
+    if isinstance(expires, str):
+        try:
+            expires = datetime.fromisoformat(expires)
+        except ValueError:
+            raise wrong("`expires_at` must be a time, like 2027-01-31T00:00:00Z") from None
+    if expires is not None and not isinstance(expires, datetime):
+        raise wrong("`expires_at` must be a time, like 2027-01-31T00:00:00Z")
+    if expires is not None and expires.tzinfo is None:
+        expires = expires.replace(tzinfo=UTC)
+    return ApiKey(
+        hash=hashed.lower(),
+        organization_id=organization,
+        organization=str(entry.get("organization", "")),
+        rooftop_id=rooftop,
+        scopes=frozenset(scopes),
+        expires_at=expires,
+        label=str(entry.get("label", "")),
+    )
+
+
+class KeyFile:
+    """The keys of a file, read again when it changes. A broken change keeps the keys that were good."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._checked_at = time.monotonic()
+        self._stamp = self._look()
+        self._keys = parse(self._read())
+
+    def principal(self, key: str) -> Principal:
+        """Who holds this key. Unauthenticated if nobody does, or no longer."""
+        self._refresh()
+        hashed, found = digest(key), None
+        for entry in self._keys:
+            # All are compared, each in constant time: how long it takes says nothing about any of them.
+            if hmac.compare_digest(entry.hash, hashed):
+                found = entry
+        if found is None:
+            raise Unauthenticated("unknown API key", reason="UNKNOWN_KEY")
+        if found.expires_at is not None and found.expires_at <= datetime.now(UTC):
+            raise Unauthenticated("the API key has expired", reason="EXPIRED_KEY")
+        return found.principal()
+
+    def _look(self) -> tuple[int, int, int]:
+        try:
+            status = self._path.stat()
+        except OSError:
+            return (0, 0, 0)
+        return (status.st_mtime_ns, status.st_size, status.st_ino)
+
+    def _read(self) -> str:
+        try:
+            return self._path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return ""
+        except (OSError, UnicodeDecodeError):
+            raise FailedPrecondition("FOLIO_KEYS_FILE cannot be read") from None
+
+    def _refresh(self) -> None:
+        now = time.monotonic()
+        if now - self._checked_at < CHECK_S:
+            return
+        self._checked_at = now
+        stamp = self._look()
+        if stamp != self._stamp:
+            self._stamp = stamp
+            try:
+                self._keys = parse(self._read())
+            except FailedPrecondition as error:
+                log.error(
+                    "the keys file is broken; the former keys stay", extra={"error": error.message}
+                )
+
+
+def create(
+    path: Path,
+    *,
+    organization_id: int,
+    organization: str = "",
+    rooftop_id: int | None = None,
+    scopes: Sequence[str] = ("read", "write"),
+    expires_at: datetime | None = None,
+    label: str = "",
+) -> str:
+    """Makes a key, adds its hash to the file (0600, replaced as a whole) and returns the key: it is shown only now."""
+    key = PREFIX + secrets.token_urlsafe(32)
+    entry: dict[str, Any] = {
+        "hash": digest(key),
+        "organization_id": organization_id,
+        "organization": organization,
+        "scopes": list(scopes),
+        "label": label,
+    }
+    if rooftop_id is not None:
+        entry["rooftop_id"] = rooftop_id
+    if expires_at is not None:
+        entry["expires_at"] = expires_at.isoformat()
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    parse(text)
+    entries = [*((yaml.safe_load(text) or {}).get("keys") or []), entry]
+    written = yaml.safe_dump({"keys": entries}, sort_keys=False)
+    parse(written)
+    _replace(path, written)
+    return key
+
+
+def _replace(path: Path, text: str) -> None:
+    """Writes a file so that a reader sees the old one or the new one, and nobody else reads either."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m services.gateway.keys", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser("create", help="make a key, print it once, store its hash")
+    command.add_argument("--keys-file", type=Path, required=True, help="the FOLIO_KEYS_FILE")
+    command.add_argument("--organization-id", type=int, required=True)
+    command.add_argument("--name", default="", help="the organization's name, for people")
+    command.add_argument("--rooftop-id", type=int)
+    command.add_argument("--scopes", default="read,write", help="of read, write, admin")
+    command.add_argument("--expires-at", type=datetime.fromisoformat, help="2027-01-31T00:00:00Z")
+    command.add_argument("--label", default="")
+    given = parser.parse_args(arguments)
+    try:
+        key = create(
+            given.keys_file,
+            organization_id=given.organization_id,
+            organization=given.name,
+            rooftop_id=given.rooftop_id,
+            scopes=given.scopes.split(","),
+            expires_at=given.expires_at,
+            label=given.label,
+        )
+    except FolioError as error:
+        parser.exit(1, f"{error.message}\n")
+    print(key)
+
+
+if __name__ == "__main__":
+    main()

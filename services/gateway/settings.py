@@ -1,0 +1,155 @@
+"""Every setting of the gateway."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr, field_validator, model_validator
+
+from services.gateway.stages import RerankerAddress
+from services.rpc.settings import ServerSettings
+
+DEFAULT_CALIBRATION = Path(__file__).parent / "calibration"
+
+
+class GatewaySettings(ServerSettings):
+    """Read once, at start."""
+
+    listen: str = Field("127.0.0.1:7400", description="host:port to serve the public API on")
+    max_call_seconds: float = Field(
+        1800.0, gt=0, le=3600, description="bound of any call; an ingest of a large file needs it"
+    )
+    ask_seconds: float = Field(
+        60.0,
+        gt=0,
+        le=600,
+        description="bound of one question or search, whatever the caller allows",
+    )
+    max_calls_per_organization: int = Field(
+        16, ge=1, description="questions, searches and ingests of one organization at once"
+    )
+
+    # Who may call.
+    keys_file: Path | None = Field(
+        None, description="YAML file of API keys (hashes only); read again when it changes"
+    )
+    jwt_algorithm: Literal["", "RS256", "ES256", "HS256"] = Field(
+        "", description="the one algorithm that JWTs must use; empty: no JWTs"
+    )
+    jwt_key: SecretStr = Field(
+        SecretStr(""), description="secret (HS256) or public key in PEM (RS256, ES256)"
+    )
+    jwt_jwks_file: Path | None = Field(
+        None, description="JSON Web Key Set, instead of jwt_key; read again when it changes"
+    )
+    jwt_issuer: str = Field("", description="the `iss` that JWTs must carry")
+    jwt_audience: str = Field("", description="the `aud` that JWTs must carry")
+    jwt_organization_claim: str = Field(
+        "organization_id", description="claim with the organization"
+    )
+    jwt_rooftop_claim: str = Field("rooftop_id", description="claim with the rooftop, if any")
+    jwt_scopes_claim: str = Field("scope", description="claim with the scopes: a list, or words")
+
+    # Where the stages are.
+    retriever: str = Field("127.0.0.1:7401", description="address of the retriever")
+    rerankers: str = Field(
+        "colbert=127.0.0.1:7402",
+        description="rerankers in order, name=address with commas between; name is colbert or crossencoder",
+    )
+    generator: str = Field("127.0.0.1:7404", description="address of the generator; empty: none")
+    breaker_failures: int = Field(
+        5, ge=1, description="failures in a row after which a stage is left alone"
+    )
+    breaker_open_seconds: float = Field(
+        5.0, gt=0, description="how long a stage is left alone before one call probes it"
+    )
+    breaker_slow_seconds: float = Field(
+        1.0, ge=0, description="a call that timed out sooner than this says nothing about the stage"
+    )
+
+    # What a question goes through, where the request does not say.
+    dense: bool = Field(True, description="search by embedding")
+    sparse: bool = Field(True, description="search by words")
+    typos: bool = Field(True, description="find misspelt words by trigrams")
+    rewrite: bool = Field(True, description="make a follow-up a standalone question")
+    synonyms: bool = Field(True, description="expand by the organization's synonyms")
+    multi_query: bool = Field(False, description="expand by paraphrases (needs a language model)")
+    hyde: bool = Field(
+        False, description="expand by a hypothetical answer (needs a language model)"
+    )
+    scope: bool = Field(True, description="apply a scope found in the question")
+    parents: bool = Field(True, description="answer from the sections around the hits")
+    judge: bool = Field(False, description="ask a second model whether the evidence supports")
+    web: bool = Field(False, description="allow web search where a rule in web_rules allows it")
+    web_rules: Path | None = Field(
+        None, description="YAML file: organizations that may search the web"
+    )
+
+    search_candidates: int = Field(100, ge=1, le=1000, description="hits of the search")
+    colbert_keep: int = Field(50, ge=1, le=1000, description="hits that colbert hands on")
+    crossencoder_keep: int = Field(10, ge=1, le=1000, description="hits that crossencoder hands on")
+    answer_hits: int = Field(10, ge=1, le=50, description="hits whose passages are read")
+    max_per_document: int = Field(
+        3, ge=0, description="hits of one document, while others are relevant too; 0: no bound"
+    )
+    max_passage_tokens: int = Field(2000, ge=50, le=32768, description="tokens of one passage")
+    max_total_tokens: int = Field(8000, ge=50, le=262144, description="tokens of all passages")
+    max_output_tokens: int = Field(1024, ge=16, le=16384, description="tokens of an answer")
+    scope_cache_seconds: float = Field(
+        30.0, ge=0, description="age at which titles and kinds are read again"
+    )
+    heartbeat_seconds: float = Field(
+        3.0, gt=0, description="silence after which a stream says it lives"
+    )
+
+    # When to answer.
+    answer_threshold: float | None = Field(
+        None,
+        validation_alias="RAG_ANSWER_THRESHOLD",
+        ge=0,
+        le=1,
+        description="probability below which to abstain; unset: the calibration's own",
+    )
+    calibration: Path = Field(
+        DEFAULT_CALIBRATION, description="folder of calibration files, one JSON per model"
+    )
+    judge_threshold: float = Field(
+        0.5, ge=0, le=1, description="support below which a sentence fails"
+    )
+    local_providers: frozenset[str] = Field(
+        frozenset(
+            {
+                "",
+                "extractive",
+                "rules",
+                "minilm",
+                "onnx",
+                "pylate",
+                "sentence_transformers",
+                "synonyms",
+            }
+        ),
+        description="providers that run inside the suite; text sent to any other is egress",
+    )
+
+    @field_validator("rerankers")
+    @classmethod
+    def _readable(cls, value: str) -> str:
+        RerankerAddress.parse_all(value)
+        return value
+
+    @model_validator(mode="after")
+    def _jwt_is_whole(self) -> "GatewaySettings":
+        if self.jwt_algorithm:
+            if not self.jwt_key.get_secret_value() and self.jwt_jwks_file is None:
+                raise ValueError("JWTs need FOLIO_JWT_KEY or FOLIO_JWT_JWKS_FILE")
+            if not self.jwt_issuer or not self.jwt_audience:
+                raise ValueError("JWTs need FOLIO_JWT_ISSUER and FOLIO_JWT_AUDIENCE")
+            if self.jwt_key.get_secret_value() == self.internal_secret.get_secret_value():
+                raise ValueError("FOLIO_JWT_KEY must not be the internal secret")
+        return self
+
+    @cached_property
+    def reranker_addresses(self) -> tuple[RerankerAddress, ...]:
+        """The rerankers, in the order in which they run."""
+        return RerankerAddress.parse_all(self.rerankers)
