@@ -9,7 +9,7 @@
 #include "kernel.h"
 
 enum {
-    SCRATCH = 64 << 10,       /* bytes of tiles made on the fly at a time */
+    SCRATCH = 16 << 10,       /* bytes of tiles made on the fly at a time: with a query they fit L1 */
     PIECES_PER_THREAD = 8,    /* so that a late thread costs an eighth of its share at most */
     CANCEL_EVERY = 64 << 20,  /* multiply-adds between looks at the cancel flag: about 1 ms */
 };

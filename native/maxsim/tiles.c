@@ -66,8 +66,8 @@ int tile_rows(const struct target *target, int type, const float *rows, int64_t 
         for (int j = 0; j < TILE; j++) {
             int8_t values[MAXSIM_MAX_DIM];
             if ((scale[j] = quantise(row[j], dim, values)) < 0) return 0;
-            for (int32_t k = 0; k < dim; k++)
-                bytes[k / 4 * 4 * TILE + j * 4 + k % 4] = (uint8_t)(values[k] + 128);
+            for (int32_t k = 0; k < dim; k++) values[k] ^= -128; /* + 128, as a byte */
+            for (int32_t k = 0; k < dim; k += 4) memcpy(bytes + k * TILE + j * 4, values + k, 4);
         }
         return 1;
     }
