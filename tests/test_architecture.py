@@ -1,0 +1,125 @@
+"""Who may import whom, and what a file may be called."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+STAGES = {"gateway", "retriever", "colbert", "crossencoder", "generator"}
+# What stages may share. The suite starts the stages, so it alone knows them all; nothing imports it but the CLI.
+ROOMS = {"rpc", "minilm", "postgres"}
+NAMELESS = {"utils", "util", "common", "helpers", "helper", "misc", "shared"}
+# Told apart by what they work on: plain values in, plain values out.
+PURE = [
+    "services/gateway/grounding",
+    "services/retriever/parsing/text.py",
+    "services/retriever/chunking.py",
+    "services/retriever/fusion.py",
+    "services/retriever/documents.py",
+    "evals/metrics.py",
+    "evals/stats.py",
+    "native",
+]
+
+
+def sources(*folders: str) -> Iterator[Path]:
+    for folder in folders:
+        path = ROOT / folder
+        yield from [path] if path.is_file() else sorted(path.rglob("*.py"))
+
+
+def generated(path: Path) -> bool:
+    return path.stem.endswith(("_pb2", "_pb2_grpc"))
+
+
+def imports(path: Path) -> set[str]:
+    """Full names of all that a file imports, wherever in the file."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def test_no_stage_imports_another() -> None:
+    for path in sources(*(f"services/{stage}" for stage in STAGES)):
+        own = path.relative_to(ROOT / "services").parts[0]
+        others = {
+            name
+            for name in imports(path)
+            if name.startswith("services.") and name.split(".")[1] not in ROOMS | {own}
+        }
+        assert not others, f"{path.relative_to(ROOT)} imports {sorted(others)}"
+
+
+def test_the_rooms_stand_on_no_stage() -> None:
+    for path in sources(*(f"services/{room}" for room in ROOMS)):
+        assert not [
+            name
+            for name in imports(path)
+            if name.split(".")[:2][-1] in STAGES | {"suite"} and name.startswith("services.")
+        ], path.relative_to(ROOT)
+
+
+def test_the_client_imports_no_service() -> None:
+    runs_services = {"folio/cli/up.py", "folio/cli/demo.py"}
+    for path in sources("folio"):
+        if str(path.relative_to(ROOT)) not in runs_services and not generated(path):
+            assert not [
+                name for name in imports(path) if name.split(".")[0] in ("services", "native")
+            ], path
+
+
+@pytest.mark.parametrize("where", PURE)
+def test_pure_modules_see_neither_grpc_nor_protos(where: str) -> None:
+    assert list(sources(where)), f"{where} is gone; correct this list"
+    for path in sources(where):
+        seen = [
+            name
+            for name in imports(path)
+            if name.startswith(("grpc", "google.protobuf")) or "_pb2" in name
+        ]
+        assert not seen, f"{path.relative_to(ROOT)} imports {seen}"
+
+
+def test_the_environment_is_read_in_settings_only() -> None:
+    allowed = {"settings.py", "suite.py"}
+    for path in sources("services", "folio", "native"):
+        if path.name not in allowed and not generated(path):
+            assert "os.environ" not in path.read_text(), (
+                f"{path.relative_to(ROOT)} reads the environment"
+            )
+
+
+def test_no_drawers() -> None:
+    for path in sources("services", "folio", "native", "evals", "tests", "bench"):
+        if not generated(path):
+            parts = {part.removesuffix(".py") for part in path.relative_to(ROOT).parts}
+            # folio.common.v1 names what is common: the messages that several contracts share.
+            assert not parts & (NAMELESS - {"common"}), path.relative_to(ROOT)
+
+
+def test_servicers_have_async_methods_only() -> None:
+    """A plain `def` in an asyncio server runs in a thread pool, without a word."""
+    for path in sources("services"):
+        if path.name != "servicer.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                plain = [
+                    method.name
+                    for method in node.body
+                    if isinstance(method, ast.FunctionDef) and method.name[0].isupper()
+                ]
+                assert not plain, f"{path.relative_to(ROOT)}: {plain}"
+
+
+def test_the_c_library_is_built_without_fast_math() -> None:
+    for path in [*ROOT.glob("native/**/*.py"), *ROOT.glob("native/**/*.sh"), ROOT / "setup.py"]:
+        text = path.read_text()
+        assert "-ffast-math" not in text, path
+        assert "-march=native" not in text, path
