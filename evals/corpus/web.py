@@ -52,7 +52,9 @@ def _html(block: Block) -> str:
             return f"<blockquote>{text}</blockquote>"
         case "table":
             head, *rows = block.rows
-            return "\n".join(["<table>", _row(head, "th"), *(_row(r, "td") for r in rows), "</table>"])
+            return "\n".join(
+                ["<table>", _row(head, "th"), *(_row(r, "td") for r in rows), "</table>"]
+            )
         case "directive" if block.marker == "comment":
             return f"<!-- {block.text} -->"
         case "directive" if block.marker == "image":
