@@ -1,0 +1,65 @@
+"""Questions over PDF files with the pages that answer them (page_eval.jsonl; pages are 0-based, physical)."""
+
+import ast
+from dataclasses import dataclass
+from pathlib import Path
+
+from evals.files import BadFile, read_jsonl, text_of
+
+
+@dataclass(frozen=True)
+class PageQuestion:
+    """One question. `kinds` says where its answer stands ("text", "table", "figure", ...)."""
+
+    id: str
+    question: str
+    answer: str
+    answerable: bool
+    # Relative to the folder of public data.
+    pdf: str
+    pages: tuple[int, ...]
+    kinds: tuple[str, ...]
+
+
+KINDS = {
+    "Pure-text (Plain-text)": "text",
+    "Table": "table",
+    "Figure": "figure",
+    "Chart": "chart",
+    "Generalized-text (Layout)": "layout",
+}
+
+
+def load_page_eval(data: Path) -> tuple[PageQuestion, ...]:
+    """Every question without a label issue. BadFile for an unknown file or a page outside of it."""
+    path = data / "page_eval.jsonl"
+    found = []
+    for line, row in read_jsonl(path):
+        if row.get("label_issue"):
+            continue
+        pdf, pages = text_of(path, line, row, "pdf"), tuple(row["pages0"])
+        if not (data / pdf).is_file():
+            raise BadFile(path, line, f"no file {pdf} beside it")
+        if any(not 0 <= page < row["n_pages"] for page in pages):
+            raise BadFile(path, line, f"a page of {pages} is outside of 0 to {row['n_pages'] - 1}")
+        found.append(
+            PageQuestion(
+                text_of(path, line, row, "id"),
+                text_of(path, line, row, "question"),
+                text_of(path, line, row, "answer"),
+                bool(row["answerable"]),
+                pdf,
+                pages,
+                _kinds(text_of(path, line, row, "kind")),
+            )
+        )
+    if not any(question.pages for question in found):
+        raise BadFile(path, 0, "no question has a page, so nothing can be measured; check the file")
+    return tuple(found)
+
+
+def _kinds(kind: str) -> tuple[str, ...]:
+    """MMLongBench prints a list of sources; FinanceBench names how a question was made (its answers are mixed)."""
+    if not kind.startswith("["):
+        return (kind,)
+    return tuple(sorted(KINDS.get(name, "other") for name in ast.literal_eval(kind)))
