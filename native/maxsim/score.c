@@ -124,25 +124,30 @@ static void clear(const struct job *job, float *best, int32_t *where) {
     for (int64_t i = 0; where && i < job->width; i++) where[i] = -1;
 }
 
-/* Sum the maxima, in the query's order, and write a document's results. */
+/*
+ * Sum the maxima, in the query's order, and write a document's results. Bytes that maxsim_tile did
+ * not write may hold anything; the results then are still no NaN, and a place inside the document.
+ */
 static void finish(const struct job *job, int64_t document, int status, const float *best,
                    const int32_t *where) {
-    for (int32_t q = 0; q < job->n_queries; q++, best += job->queries[q - 1]->blocks * BLOCK) {
+    for (int32_t q = 0; q < job->n_queries; q++) {
         const struct maxsim_query *query = job->queries[q];
-        const int scored = status == MAXSIM_SCORED;
         const float *scale = query->type == MAXSIM_I8 ? query_part(query, query->scale) : NULL;
         double sum = 0;
-        for (int32_t i = 0; i < query->tokens; i++) {
-            const float similarity = scale ? best[i] * scale[i] : best[i];
-            sum += similarity;
-            if (!job->similarities) continue;
+        for (int32_t i = 0; i < query->tokens; i++)
+            sum += scale ? best[i] * scale[i] : best[i]; /* rounded to f32, then summed */
+        if (status == MAXSIM_SCORED && !(fabs(sum) <= FLT_MAX)) status = MAXSIM_NOT_FINITE;
+        const int scored = status == MAXSIM_SCORED;
+        job->scores[q * job->n_documents + document] = scored ? (float)sum : -INFINITY;
+
+        for (int32_t i = 0; job->where && i < query->tokens; i++) {
             const int64_t at = document * query->tokens + i;
-            job->similarities[at] = scored ? similarity + 0.0f : -INFINITY;
-            job->where[at] = scored ? where[i] : -1;
+            const int32_t last = job->tokens[document] - 1;
+            const float similarity = scale ? best[i] * scale[i] : best[i];
+            job->similarities[at] = scored ? similarity + 0.0f : -INFINITY; /* no -0 */
+            job->where[at] = scored ? (where[i] < last ? where[i] : last) : -1;
         }
-        if (!(fabs(sum) <= FLT_MAX) && scored) status = MAXSIM_NOT_FINITE;
-        job->scores[q * job->n_documents + document] =
-            status == MAXSIM_SCORED ? (float)sum : -INFINITY;
+        best += query->blocks * BLOCK;
     }
     job->status[document] = (uint8_t)status;
 }
