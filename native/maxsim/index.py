@@ -5,6 +5,7 @@ import os
 import struct
 import tempfile
 import threading
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +21,10 @@ from native.maxsim.query import Query
 from native.maxsim.scoring import Cancel, best, score_pointers
 from native.maxsim.tiles import DTYPES, Tiles
 
-# The file, little-endian: this header (magic, version, element type, dim, documents), the ids
-# (int64), the lengths in tokens (int32), zeros up to a multiple of 64, then each document's tiles.
-HEADER: Final = struct.Struct("<4sHHIQ12x")
+# The file, little-endian: this header (magic, version, element type, dim, documents, CRC-32 of the
+# table), the table (ids as int64, lengths in tokens as int32), zeros up to a multiple of 64, then
+# each document's tiles.
+HEADER: Final = struct.Struct("<4sHHIQI8x")
 MAGIC: Final = b"MXIX"
 VERSION: Final = 1
 ALIGNMENT: Final = 64
@@ -187,9 +189,10 @@ class Index:
         try:
             with os.fdopen(handle, "wb") as file:
                 n = len(state.ids)
-                head = HEADER.pack(MAGIC, VERSION, code_of(self.dtype), self.dim, n)
-                head += state.ids.astype("<i8").tobytes() + state.tokens.astype("<i4").tobytes()
-                file.write(head + bytes(-len(head) % ALIGNMENT))
+                table = state.ids.astype("<i8").tobytes() + state.tokens.astype("<i4").tobytes()
+                code, crc = code_of(self.dtype), zlib.crc32(table)
+                file.write(HEADER.pack(MAGIC, VERSION, code, self.dim, n, crc) + table)
+                file.write(bytes(-(HEADER.size + len(table)) % ALIGNMENT))
                 for owner in state.owners:
                     file.write(owner.data if isinstance(owner, Tiles | _Mapped) else b"")
                 file.flush()
@@ -204,14 +207,14 @@ class Index:
         """Map a saved index: documents are read from the file as they are scored.
 
         The file may be replaced (save does) but must not be truncated while it is mapped. Raises
-        ValueError if it is not a whole index of a known version.
+        ValueError if it is not a whole index of a known version; the tiles are not verified.
         """
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size < HEADER.size:
                 raise ValueError(f"{os.fspath(path)} is too short to be a saved index")
             view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        magic, version, code, dim, n = HEADER.unpack_from(view)
+        magic, version, code, dim, n, crc = HEADER.unpack_from(view)
         if magic != MAGIC or version != VERSION or code not in DTYPES:
             raise ValueError(f"{os.fspath(path)} is not a saved index of version {VERSION}")
         index = cls(dim, DTYPES[code])
@@ -219,6 +222,8 @@ class Index:
         start += -start % ALIGNMENT
         if start > size:
             raise ValueError(f"{os.fspath(path)} ends within its table of documents")
+        if zlib.crc32(view[HEADER.size : HEADER.size + n * 12]) != crc:
+            raise ValueError(f"{os.fspath(path)} is damaged: the table's CRC-32 does not match")
         ids = np.frombuffer(view, "<i8", n, HEADER.size).astype(np.int64)
         tokens = np.frombuffer(view, "<i4", n, HEADER.size + n * 8).astype(np.int32)
         if n and tokens.min() < 0:
