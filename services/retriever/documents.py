@@ -46,7 +46,10 @@ class Section:
 
 @dataclass(frozen=True)
 class ParsedDocument:
-    """A file as text. `empty_pages` are the indices of pages with fewer than 20 characters."""
+    """A file as text. `empty_pages` are the indices of pages with fewer than 20 characters.
+
+    `text_layer` is the PDF that OCR made of a scan, else empty: the file that offsets and page pictures refer to.
+    """
 
     media_type: MediaType
     title: str
@@ -55,6 +58,7 @@ class ParsedDocument:
     empty_pages: tuple[int, ...] = ()
     warnings: tuple[str, ...] = ()
     metadata: dict[str, str] = field(default_factory=dict)
+    text_layer: bytes = b""
 
     @property
     def text(self) -> str:

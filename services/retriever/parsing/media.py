@@ -1,0 +1,135 @@
+"""What a file is, told from its bytes; its name and declared type only decide between kinds of text."""
+
+import io
+import zipfile
+from pathlib import PurePath
+
+from services.retriever.documents import MediaType
+from services.rpc.errors import InvalidArgument
+
+_TAKEN = "taken are PDF, Markdown, HTML and plain text"
+_HEADER_BYTES = 1024  # A PDF may have this much in front of its header (ISO 32000-1, H.3, note 13).
+
+_MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF87a", "a GIF image"),
+    (b"GIF89a", "a GIF image"),
+    (b"II*\x00", "a TIFF image"),
+    (b"MM\x00*", "a TIFF image"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Microsoft Office file"),
+    (b"{\\rtf", "an RTF document"),
+    (b"%!PS", "a PostScript file"),
+    (b"\x7fELF", "a program (ELF)"),
+    (b"MZ\x90\x00", "a program (Windows)"),
+    (b"\xca\xfe\xba\xbe", "a program (Java or Mach-O)"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"\xfd7zXZ\x00", "an xz archive"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\x28\xb5\x2f\xfd", "a zstd archive"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+    (b"OggS", "an Ogg file"),
+    (b"ID3", "an MP3 file"),
+    (b"\x00asm", "a WebAssembly module"),
+)
+_OFFICE = (
+    ("word/", "a Word document (docx)"),
+    ("xl/", "an Excel workbook (xlsx)"),
+    ("ppt/", "a PowerPoint file (pptx)"),
+    ("META-INF/container.xml", "an EPUB book"),
+    ("content.xml", "an OpenDocument file"),
+)
+_SUFFIXES = {
+    ".pdf": MediaType.PDF,
+    ".md": MediaType.MARKDOWN,
+    ".markdown": MediaType.MARKDOWN,
+    ".html": MediaType.HTML,
+    ".htm": MediaType.HTML,
+    ".xhtml": MediaType.HTML,
+}
+_HTML_STARTS = (b"<!doctype html", b"<html", b"<head", b"<body")
+_UNICODE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")
+_CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\r\f\x0b\x1b") + b"\x7f"
+_MAX_CONTROLS = 0.1
+
+
+def media_type(data: bytes, file_name: str = "", declared: str = "") -> MediaType:
+    """The type of a file. Raises InvalidArgument for one that is not read, saying what it is and what is taken."""
+    if not data:
+        raise InvalidArgument(f"the file is empty (0 bytes); {_TAKEN}", reason="EMPTY_FILE")
+    head = data[:_HEADER_BYTES]
+    if b"%PDF-" in head:
+        return MediaType.PDF
+    kind = _binary_kind(data)
+    if kind:
+        raise InvalidArgument(f"the file is {kind}; {_TAKEN}", reason="UNSUPPORTED_TYPE")
+    hint = _hint(file_name, declared)
+    if hint is MediaType.PDF:
+        raise InvalidArgument(
+            "the file is called a PDF and has no PDF header in its first 1,024 bytes: it is another type or damaged",
+            reason="NOT_A_PDF",
+        )
+    if not head.startswith(_UNICODE_MARKS) and _looks_binary(data[: 2**20]):
+        raise InvalidArgument(
+            f"the file is binary data of an unknown type; {_TAKEN}", reason="UNSUPPORTED_TYPE"
+        )
+    if hint is MediaType.TEXT and head.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(
+        _HTML_STARTS
+    ):
+        return MediaType.HTML
+    return hint
+
+
+def _hint(file_name: str, declared: str) -> MediaType:
+    suffix = PurePath(file_name).suffix.lower()
+    if suffix in _SUFFIXES:
+        return _SUFFIXES[suffix]
+    plain = declared.partition(";")[0].strip().lower()
+    return MediaType(plain) if plain in set(MediaType) else MediaType.TEXT
+
+
+def _binary_kind(data: bytes) -> str:
+    if data.startswith(b"PK\x03\x04"):
+        return _zip_kind(data)
+    if data[:4] == b"RIFF":
+        return "a WebP image" if data[8:12] == b"WEBP" else "an audio or video file (RIFF)"
+    if data[4:8] == b"ftyp":
+        return "a video, or an image of a phone (MP4, HEIC)"
+    if data[:2] == b"BM" and data[6:10] == b"\x00\x00\x00\x00":
+        return "a BMP image"
+    return next((kind for magic, kind in _MAGIC if data.startswith(magic)), "")
+
+
+def _zip_kind(data: bytes) -> str:
+    # Only the list of names is read; nothing is unpacked.
+    try:
+        names = zipfile.ZipFile(io.BytesIO(data)).namelist()
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, OverflowError):
+        return "a damaged ZIP archive"
+    for prefix, kind in _OFFICE:
+        if any(name.startswith(prefix) for name in names):
+            return kind
+    return "a ZIP archive"
+
+
+def _looks_binary(sample: bytes) -> bool:
+    """More than a tenth control characters, unless they are the zeros of UTF-16 without a mark."""
+    if looks_utf16(sample):
+        return False
+    return len(sample) - len(sample.translate(None, _CONTROLS)) > _MAX_CONTROLS * len(sample)
+
+
+def looks_utf16(sample: bytes) -> str:
+    """ "utf-16-le" or "utf-16-be" for text without a byte order mark, by where its zeros are; else "".
+
+    Such a text in a Latin script has a zero in nearly every second byte and nearly none between.
+    """
+    pairs = len(sample) // 2
+    even, odd = sample[0::2].count(0), sample[1::2].count(0)
+    if pairs >= 4 and odd > 0.7 * pairs and even < 0.05 * pairs:
+        return "utf-16-le"
+    if pairs >= 4 and even > 0.7 * pairs and odd < 0.05 * pairs:
+        return "utf-16-be"
+    return ""

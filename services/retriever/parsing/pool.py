@@ -1,0 +1,279 @@
+"""The parsers of a service: a few disposable processes, each with one file at a time.
+
+A process that crashes, runs out of its limits or is left by its caller is killed, and a fresh one takes the next
+file. Processes are started, never forked: the service has threads and gRPC in it.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+
+from services.retriever.documents import Box, ParsedDocument
+from services.retriever.parsing import media, wire
+from services.retriever.parsing.limits import ParseLimits
+from services.rpc.errors import FolioError, InvalidArgument, ResourceExhausted, Unavailable
+from services.rpc.limits import Gate
+
+Place = tuple[int, list[Box]]
+
+_PATH = "/usr/local/bin:/usr/bin:/bin"  # For the programs of OCR; nothing else of our environment is passed on.
+_MAX_ANSWER = 2**31
+_MAX_SPANS = 1_000
+
+
+@dataclass
+class _Process:
+    child: asyncio.subprocess.Process
+    files: int = 0
+
+
+@dataclass(frozen=True)
+class ParserStats:
+    """Since the start: processes started, files read, processes killed; the largest memory of one, in bytes."""
+
+    started: int = 0
+    calls: int = 0
+    killed: int = 0
+    peak_memory: int = 0
+
+
+class ParserPool:
+    """Reads files in worker processes, `limits.workers` at a time.
+
+    All methods raise ResourceExhausted when the queue is full, and for a file past a limit (reason PARSE_TIMEOUT,
+    PARSE_MEMORY, PARSE_CPU, TOO_LARGE, TOO_MANY_PAGES, TOO_MUCH_TEXT); InvalidArgument for a file that cannot be read
+    (EMPTY_FILE, UNSUPPORTED_TYPE, NOT_A_PDF, BROKEN_PDF, NO_PAGES, PARSER_CRASHED, PARSE_FAILED, or the field
+    `password`); FailedPrecondition for one that needs something else first (PASSWORD_REQUIRED,
+    UNSUPPORTED_ENCRYPTION, OCR_UNAVAILABLE).
+    """
+
+    def __init__(self, limits: ParseLimits | None = None) -> None:
+        self._limits = limits or ParseLimits()
+        self._gate = Gate(self._limits.workers, self._limits.queue)
+        self._idle: list[_Process] = []
+        self._closed = False
+        self.stats = ParserStats()
+
+    async def start(self) -> None:
+        """Starts the processes, so that the first file does not wait for one."""
+        self._closed = False
+        for _ in range(self._limits.workers - len(self._idle)):
+            self._idle.append(await self._spawn(self._limits))
+
+    async def close(self) -> None:
+        """Ends the idle processes; those at work end with their call."""
+        self._closed = True
+        while self._idle:
+            await _kill(self._idle.pop())
+
+    async def parse(
+        self,
+        data: bytes,
+        *,
+        file_name: str,
+        media_type: str = "",
+        password: str = "",
+        title: str = "",
+        ocr: bool = False,
+    ) -> ParsedDocument:
+        """A file as pages, sections and text. Its type is told from its bytes; the name is a hint.
+
+        A scan comes back with every page in `empty_pages`, or, with `ocr`, with its text and a `text_layer`. The title
+        is the one given, else the file's own, else the file name without its ending.
+        """
+        self._check_size(data)
+        media.media_type(data, file_name, media_type)  # A wrong type is refused without a process.
+        request = {
+            "call": "parse",
+            "file_name": file_name,
+            "media_type": media_type,
+            "password": password,
+            "title": title,
+            "ocr": ocr,
+        }
+        limits = self._limits.with_ocr() if ocr else self._limits
+        message, layer = await self._call(request, data, limits)
+        return wire.received_document(message["document"], layer)
+
+    async def locate(
+        self,
+        data: bytes,
+        spans: Sequence[tuple[int, int]],
+        password: str = "",
+        page_starts: Sequence[int] = (),
+    ) -> list[tuple[Place, ...]]:
+        """For each span of the document's text: (physical page, one box per line), empty where there is no geometry.
+
+        `data` is the PDF, or its `text_layer`. `page_starts`: each page's stored char_start; with it only the pages
+        that the spans touch are read, without it all of them.
+        """
+        self._check_size(data)
+        if len(spans) > _MAX_SPANS:
+            raise InvalidArgument.field("spans", f"at most {_MAX_SPANS}, got {len(spans)}")
+        if b"%PDF-" not in data[:1024]:
+            return [() for _ in spans]
+        request = {
+            "call": "locate",
+            "spans": [list(span) for span in spans],
+            "password": password,
+            "page_starts": list(page_starts),
+        }
+        message, _ = await self._call(request, data, self._limits)
+        return [
+            tuple((page, wire.received_boxes(boxes)) for page, boxes in places)
+            for places in message["places"]
+        ]
+
+    async def render(
+        self, data: bytes, page: int, dpi: int, highlights: Sequence[Box] = (), password: str = ""
+    ) -> tuple[bytes, int, int]:
+        """A page as PNG with boxes highlighted, its width and height in pixels. `page` is physical, from 0."""
+        self._check_size(data)
+        if b"%PDF-" not in data[:1024]:
+            raise InvalidArgument("only PDF has pages that can be drawn", reason="NOT_A_PDF")
+        request = {
+            "call": "render",
+            "page": page,
+            "dpi": dpi,
+            "highlights": wire.box_values(highlights),
+            "password": password,
+        }
+        message, png = await self._call(request, data, self._limits)
+        return png, message["width"], message["height"]
+
+    def _check_size(self, data: bytes) -> None:
+        if len(data) > self._limits.max_bytes:
+            raise ResourceExhausted(
+                f"the file has {len(data):,} bytes, more than the {self._limits.max_bytes:,} allowed: split it",
+                reason="TOO_LARGE",
+            )
+
+    async def _call(
+        self, request: wire.Message, data: bytes, limits: ParseLimits
+    ) -> tuple[wire.Message, bytes]:
+        async with self._gate:
+            own = limits is not self._limits
+            process = await self._take(own, limits)
+            try:
+                message, blob = await _exchange(process, request, data, limits)
+            except BaseException:
+                # Timed out, crashed, or cancelled half-way: nobody knows what it would say next.
+                self._count(killed=1)
+                await asyncio.shield(_kill(process))
+                raise
+            self._count(calls=1, peak_memory=message.get("peak_memory", 0))
+            process.files += 1
+            if own or self._closed or process.files >= self._limits.recycle_after:
+                await _kill(process)
+            else:
+                self._idle.append(process)
+        if "error" in message:
+            raise wire.received_error(message)
+        return message, blob
+
+    async def _take(self, own: bool, limits: ParseLimits) -> _Process:
+        while self._idle and not own:
+            process = self._idle.pop()
+            if process.child.returncode is None:
+                return process
+        return await self._spawn(limits)
+
+    async def _spawn(self, limits: ParseLimits) -> _Process:
+        environment = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PATH": _PATH}
+        try:
+            child = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "services.retriever.parsing.worker",
+                json.dumps(asdict(limits)),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                env=environment,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise Unavailable(f"no parser process could be started: {error.strerror}") from error
+        self._count(started=1)
+        return _Process(child)
+
+    def _count(
+        self, started: int = 0, calls: int = 0, killed: int = 0, peak_memory: int = 0
+    ) -> None:
+        self.stats = ParserStats(
+            self.stats.started + started,
+            self.stats.calls + calls,
+            self.stats.killed + killed,
+            max(self.stats.peak_memory, peak_memory),
+        )
+
+
+async def _exchange(
+    process: _Process, request: wire.Message, data: bytes, limits: ParseLimits
+) -> tuple[wire.Message, bytes]:
+    end = time.monotonic() + limits.wall_s
+    page: int | None = None
+    try:
+        async with asyncio.timeout(limits.wall_s):
+            await _send(process, wire.frame(request, data))
+        while True:
+            left = min(end - time.monotonic(), limits.page_s if page is not None else limits.wall_s)
+            async with asyncio.timeout(max(0.0, left)):
+                message, blob = await _receive(process)
+            if "page" not in message:
+                return message, blob
+            page = message["page"]
+    except TimeoutError:
+        where = f" at page {page + 1}" if page is not None else ""
+        raise ResourceExhausted(
+            f"reading the file took too long and was stopped{where}: at most {limits.page_s:.0f} s for a page and"
+            f" {limits.wall_s:.0f} s for a file",
+            reason="PARSE_TIMEOUT",
+        ) from None
+    except (asyncio.IncompleteReadError, ConnectionError):
+        raise _death(await process.child.wait(), page, limits) from None
+
+
+async def _send(process: _Process, frame: bytes) -> None:
+    assert process.child.stdin is not None
+    process.child.stdin.write(frame)
+    await process.child.stdin.drain()
+
+
+async def _receive(process: _Process) -> tuple[wire.Message, bytes]:
+    stream = process.child.stdout
+    assert stream is not None
+    text_length, blob_length = wire.HEAD.unpack(await stream.readexactly(wire.HEAD.size))
+    if text_length + blob_length > _MAX_ANSWER:
+        raise ConnectionError("an answer of this length is none")
+    message: wire.Message = json.loads(await stream.readexactly(text_length))
+    return message, await stream.readexactly(blob_length)
+
+
+def _death(code: int, page: int | None, limits: ParseLimits) -> FolioError:
+    where = f" at page {page + 1}" if page is not None else ""
+    if code == -signal.SIGXCPU:
+        return ResourceExhausted(
+            f"reading the file took more than {limits.cpu_s} s of processor time{where}",
+            reason="PARSE_CPU",
+        )
+    return InvalidArgument(
+        f"the parser crashed on this file{where} (exit {code}): it is damaged, or needs more than"
+        f" {limits.memory_bytes // 2**20} MiB of memory",
+        reason="PARSER_CRASHED",
+    )
+
+
+async def _kill(process: _Process) -> None:
+    # The process leads a group of its own, so what OCR started dies with it.
+    with suppress(ProcessLookupError):
+        os.killpg(process.child.pid, signal.SIGKILL)
+    if process.child.stdin is not None:
+        process.child.stdin.close()
+    await process.child.wait()

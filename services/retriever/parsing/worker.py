@@ -1,0 +1,154 @@
+"""The disposable process that reads files: `python -m services.retriever.parsing.worker`.
+
+It is started with an empty environment, takes requests on standard input and answers on standard output (see
+wire.py), under limits on memory, processor time and written files. What kills it costs one file.
+"""
+
+import json
+import os
+import resource
+import sys
+from pathlib import PurePath
+from typing import BinaryIO
+
+from services.retriever.documents import MediaType, ParsedDocument
+from services.retriever.parsing import html, locate, markdown, media, ocr, pdf, plain, render, wire
+from services.retriever.parsing.limits import ParseLimits
+from services.retriever.parsing.text import clean_line
+from services.rpc.errors import FolioError, Internal, InvalidArgument, ResourceExhausted
+
+Answer = tuple[wire.Message, bytes]
+
+
+class _Worker:
+    def __init__(self, limits: ParseLimits, out: BinaryIO) -> None:
+        self._limits = limits
+        self._out = out
+
+    def answer(self, request: wire.Message, data: bytes) -> Answer:
+        """Does one request. Every failure that Python can catch is an answer too."""
+        try:
+            match request["call"]:
+                case "parse":
+                    return self._parse(request, data)
+                case "locate":
+                    return self._locate(request, data)
+                case "render":
+                    return self._render(request, data)
+                case _:
+                    raise Internal("unknown request to the parser")
+        except FolioError as error:
+            return wire.error_message(error), b""
+        except MemoryError:
+            return wire.error_message(_out_of_memory(self._limits)), b""
+        except RecursionError:
+            deep = InvalidArgument("the file is nested too deeply", reason="TOO_DEEP")
+            return wire.error_message(deep), b""
+        except Exception as error:  # noqa: BLE001 - a parser's bug costs one file, and its text stays here
+            kind = type(error).__name__
+            failure = InvalidArgument(f"the file could not be read ({kind})", reason="PARSE_FAILED")
+            return wire.error_message(failure), b""
+
+    def _parse(self, request: wire.Message, data: bytes) -> Answer:
+        layer = b""
+        file_name = request["file_name"]
+        kind = media.media_type(data, file_name, request["media_type"])
+        if request["ocr"] and kind is MediaType.PDF:
+            layer = data = ocr.add_text_layer(data, self._limits.ocr_wall_s)
+        document = self._document(kind, data, request)
+        if len(document.text) > self._limits.max_chars:
+            raise ResourceExhausted(
+                f"the file has more than {self._limits.max_chars:,} characters: split it",
+                reason="TOO_MUCH_TEXT",
+            )
+        if len(document.pages) > self._limits.max_pages:
+            raise ResourceExhausted(
+                f"the file has more than {self._limits.max_pages:,} pages: split it",
+                reason="TOO_MANY_PAGES",
+            )
+        return {"document": wire.document_message(document)}, layer
+
+    def _document(self, kind: MediaType, data: bytes, request: wire.Message) -> ParsedDocument:
+        title = clean_line(request["title"])
+        stem = clean_line(PurePath(request["file_name"]).stem)
+        match kind:
+            case MediaType.PDF:
+                return pdf.parse(
+                    data,
+                    password=request["password"],
+                    title=title,
+                    fallback_title=stem,
+                    limits=self._limits,
+                    progress=self._progress,
+                )
+            case MediaType.MARKDOWN:
+                return markdown.parse(data, title, stem)
+            case MediaType.HTML:
+                return html.parse(data, title, stem)
+            case MediaType.TEXT:
+                return plain.parse(data, title or stem)
+
+    def _locate(self, request: wire.Message, data: bytes) -> Answer:
+        found = locate.locate(data, request["spans"], request["password"], request["page_starts"])
+        places = [[[page, wire.box_values(boxes)] for page, boxes in places] for places in found]
+        return {"places": places}, b""
+
+    def _render(self, request: wire.Message, data: bytes) -> Answer:
+        png, width, height = render.render(
+            data,
+            request["page"],
+            request["dpi"],
+            wire.received_boxes(request["highlights"]),
+            request["password"],
+            self._limits.render_pixels,
+        )
+        return {"width": width, "height": height}, png
+
+    def _progress(self, page: int) -> None:
+        self._out.write(wire.frame({"page": page}))
+        self._out.flush()
+
+
+def main() -> None:
+    """Serves requests until standard input ends. The limits are the only argument, as JSON."""
+    limits = ParseLimits(**json.loads(sys.argv[1]))
+    _limit(resource.RLIMIT_AS, limits.memory_bytes)
+    _limit(resource.RLIMIT_FSIZE, limits.file_bytes)
+    _limit(resource.RLIMIT_CORE, 0)
+    # Libraries that print must not print into the frames.
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    worker = _Worker(limits, out)
+    while (received := wire.read(sys.stdin.buffer)) is not None:
+        request, data = received
+        _limit(resource.RLIMIT_CPU, _cpu_used() + limits.cpu_s)
+        message, blob = worker.answer(request, data)
+        out.write(wire.frame(message | {"peak_memory": _peak_memory()}, blob))
+        out.flush()
+
+
+def _limit(kind: int, value: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    # Processor time is raised again for every file; the other limits are for good.
+    resource.setrlimit(kind, (value, hard if kind == resource.RLIMIT_CPU else value))
+
+
+def _cpu_used() -> int:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return int(used.ru_utime + used.ru_stime) + 1
+
+
+def _peak_memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _out_of_memory(limits: ParseLimits) -> ResourceExhausted:
+    return ResourceExhausted(
+        f"the file needs more than {limits.memory_bytes // 2**20} MiB of memory to read: split it",
+        reason="PARSE_MEMORY",
+    )
+
+
+if __name__ == "__main__":
+    main()
