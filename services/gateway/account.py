@@ -26,7 +26,7 @@ class Step:
     """One stage while it runs. Set `reason` and call it degraded, or name its model."""
 
     stage: str
-    status: stage_pb2.StageStatus = RAN
+    status: "stage_pb2.StageStatus.ValueType" = RAN
     reason: str = ""
     model: str = ""
 

@@ -14,12 +14,12 @@ import secrets
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from services.rpc.errors import FailedPrecondition, FolioError, Unauthenticated
 from services.rpc.identity import Principal
@@ -32,16 +32,17 @@ SCOPES = frozenset({"read", "write", "admin"})
 CHECK_S = 1.0
 
 
-@dataclass(frozen=True)
-class ApiKey:
+class ApiKey(BaseModel):
     """One entry of the file. `organization` and `label` are for people."""
 
-    hash: str
-    organization_id: int
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    hash: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256 of the key, hexadecimal")
+    organization_id: int = Field(gt=0, strict=True)
     organization: str = ""
-    rooftop_id: int | None = None
-    scopes: frozenset[str] = frozenset({"read"})
-    expires_at: datetime | None = None
+    rooftop_id: int | None = Field(None, gt=0, strict=True)
+    scopes: frozenset[Literal["read", "write", "admin"]] = frozenset({"read"})
+    expires_at: AwareDatetime | None = None
     label: str = ""
 
     def principal(self) -> Principal:
@@ -49,7 +50,7 @@ class ApiKey:
             organization_id=self.organization_id,
             rooftop_id=self.rooftop_id,
             subject=self.label or f"key {self.hash[:8]}",
-            scopes=self.scopes,
+            scopes=frozenset(self.scopes),
         )
 
 
@@ -70,45 +71,13 @@ def parse(text: str) -> tuple[ApiKey, ...]:
     return tuple(_entry(number, entry) for number, entry in enumerate(entries, 1))
 
 
-def _entry(number: int, entry: Any) -> ApiKey:
-    def wrong(what: str) -> FailedPrecondition:
-        return FailedPrecondition(f"keys file, entry {number}: {what}")
-
-    if not isinstance(entry, dict):
-        raise wrong("must be a mapping")
-    unknown = set(entry) - set(ApiKey.__dataclass_fields__)
-    if unknown:
-        raise wrong(f"unknown field {sorted(unknown)[0]!r}")
-    hashed = entry.get("hash")
-    if not isinstance(hashed, str) or len(hashed) != 64:
-        raise wrong("`hash` must be a SHA-256 in hexadecimal")
-    organization, rooftop = entry.get("organization_id"), entry.get("rooftop_id")
-    if type(organization) is not int or organization <= 0:
-        raise wrong("`organization_id` must be a positive integer")
-    if rooftop is not None and (type(rooftop) is not int or rooftop <= 0):
-        raise wrong("`rooftop_id` must be a positive integer or absent")
-    scopes = entry.get("scopes", ["read"])
-    if not isinstance(scopes, list) or not set(scopes) <= SCOPES:
-        raise wrong(f"`scopes` must be a list of {', '.join(sorted(SCOPES))}")
-    expires = entry.get("expires_at")
-    if isinstance(expires, str):
-        try:
-            expires = datetime.fromisoformat(expires)
-        except ValueError:
-            raise wrong("`expires_at` must be a time, like 2027-01-31T00:00:00Z") from None
-    if expires is not None and not isinstance(expires, datetime):
-        raise wrong("`expires_at` must be a time, like 2027-01-31T00:00:00Z")
-    if expires is not None and expires.tzinfo is None:
-        expires = expires.replace(tzinfo=UTC)
-    return ApiKey(
-        hash=hashed.lower(),
-        organization_id=organization,
-        organization=str(entry.get("organization", "")),
-        rooftop_id=rooftop,
-        scopes=frozenset(scopes),
-        expires_at=expires,
-        label=str(entry.get("label", "")),
-    )
+def _entry(number: int, entry: object) -> ApiKey:
+    try:
+        return ApiKey.model_validate(entry)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the entry"
+        raise FailedPrecondition(f"keys file, entry {number}: {where}: {first['msg']}") from None
 
 
 class KeyFile:

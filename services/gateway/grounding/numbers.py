@@ -1,0 +1,164 @@
+"""Numbers, dates and codes in a text, written one way, so that 1,000 is 1000 and sixteen is 16."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from services.gateway.grounding.factual import MONTHS
+
+_UNITS = {
+    word: value
+    for value, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+        "seventeen eighteen nineteen".split()
+    )
+}
+_TENS = {
+    word: 10 * value
+    for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)
+}
+_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_ORDINALS = {
+    word: value
+    for value, word in enumerate(
+        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(),
+        1,
+    )
+}
+_SHORT_SCALES = {"k": 10**3, "m": 10**6, "mn": 10**6, "bn": 10**9, "b": 10**9}
+_FRACTIONS = {"½": Decimal("0.5"), "¼": Decimal("0.25"), "¾": Decimal("0.75")}
+_MONTH = {
+    name[:length]: number for number, name in enumerate(MONTHS, 1) for length in (3, len(name))
+}
+_MONTH_PATTERN = "|".join(f"{name}|{name[:3]}\\.?" for name in MONTHS)
+
+_DIGITS = re.compile(
+    r"(?<![\w.,-])(?:[$€£¥]\s?)?([+\-\u2212]?\d{1,3}(?:[,\u00a0\u202f' ]\d{3})+(?!\d)(?:\.\d+)?|[+\-\u2212]?\d+(?:[.,]\d+)?)"
+    r"\s?(?:(thousand|million|billion|trillion)\b|(k|mn?|bn?)\b)?",
+    re.IGNORECASE,
+)
+_WORDS = re.compile(
+    rf"\b(?:{'|'.join([*_UNITS, *_TENS, *_SCALES, *_ORDINALS, 'hundred'])})"
+    rf"(?:[\s-]+(?:and\s+)?(?:{'|'.join([*_UNITS, *_TENS, *_SCALES, *_ORDINALS, 'hundred'])}))*\b",
+    re.IGNORECASE,
+)
+_ISO = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
+_DAY_FIRST = re.compile(
+    rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({_MONTH_PATTERN})(?:,?\s+(\d{{4}}))?\b",
+    re.IGNORECASE,
+)
+_MONTH_FIRST = re.compile(
+    rf"\b({_MONTH_PATTERN})\s+(\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(\d{{4}}))?\b", re.IGNORECASE
+)
+_SLASHED = re.compile(r"\b(\d{1,2})[/.](\d{1,2})[/.](\d{4})\b")
+_CODE = re.compile(
+    r"https?://[^\s)\]>\"']+|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"|\b(?=[A-Za-z0-9_/.-]*\d)(?=[A-Za-z0-9_/.-]*[A-Za-z])[A-Za-z0-9]+(?:[-_/.][A-Za-z0-9]+)*\b",
+)
+# "16th", "30s", "5kg", "5pm": a number with a unit is a number.
+_WITH_UNIT = re.compile(r"(\d+(?:[.,]\d+)*)([a-z]{1,3}|percent|weeks?|days?)", re.IGNORECASE)
+_HYPHENATED_UNIT = re.compile(r"(\d+)-([a-z]+(?:-[a-z]+)*)", re.IGNORECASE)
+_LIST_MARKER = re.compile(r"^\s*(?:\(?\d{1,2}[.)]\s+)")
+_MARKER = re.compile(r"\[\d{1,3}\]")
+
+
+# Year (0 where none is given), month, day.
+Date = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a text states exactly. A date is the set of its readings: 03/04/2025 has two."""
+
+    numbers: frozenset[Decimal]
+    dates: frozenset[frozenset[Date]]
+    codes: frozenset[str]
+
+
+def figures(text: str) -> Figures:
+    """All numbers, dates and codes of a text. Citation markers ([1]) and list markers (1.) are none."""
+    text = _MARKER.sub(" ", _LIST_MARKER.sub("", text)).translate(
+        {0x2010: "-", 0x2011: "-", 0x2012: "-", 0x2013: " - ", 0x2014: " - "}
+    )
+    dates, rest = _take_dates(text)
+    codes, rest = _take_codes(rest)
+    return Figures(frozenset(_numbers(rest)), frozenset(dates), frozenset(codes))
+
+
+def _take_dates(text: str) -> tuple[set[frozenset[Date]], str]:
+    dates: set[frozenset[Date]] = set()
+
+    def take(*readings: Date) -> str:
+        valid = frozenset(date for date in readings if 1 <= date[1] <= 12 and 1 <= date[2] <= 31)
+        if valid:
+            dates.add(valid)
+        return " "
+
+    text = _ISO.sub(lambda m: take((int(m[1]), int(m[2]), int(m[3]))), text)
+    text = _DAY_FIRST.sub(lambda m: take((int(m[3] or 0), _month(m[2]), int(m[1]))), text)
+    text = _MONTH_FIRST.sub(lambda m: take((int(m[3] or 0), _month(m[1]), int(m[2]))), text)
+    text = _SLASHED.sub(
+        lambda m: take((int(m[3]), int(m[2]), int(m[1])), (int(m[3]), int(m[1]), int(m[2]))), text
+    )
+    return dates, text
+
+
+def _month(name: str) -> int:
+    return _MONTH[name.lower().rstrip(".")[:3]]
+
+
+def _take_codes(text: str) -> tuple[set[str], str]:
+    codes: set[str] = set()
+
+    def take(match: re.Match[str]) -> str:
+        word = match[0].rstrip(".,;:")
+        unit = _WITH_UNIT.fullmatch(word) or _HYPHENATED_UNIT.fullmatch(word)
+        if unit:
+            scale = unit[2].lower() in _SHORT_SCALES
+            return f" {unit[1]}{unit[2] if scale else ''} "
+        codes.add(word.casefold())
+        return " "
+
+    return codes, _CODE.sub(take, text)
+
+
+def _numbers(text: str) -> Iterator[Decimal]:
+    for match in _DIGITS.finditer(text):
+        scale = _SCALES.get((match[2] or "").lower()) or _SHORT_SCALES.get(
+            (match[3] or "").lower(), 1
+        )
+        value = _decimal(match[1])
+        if value is not None:
+            yield (value * scale).normalize()
+    for symbol, value in _FRACTIONS.items():
+        if symbol in text:
+            yield value
+    for match in _WORDS.finditer(text):
+        yield from _spelt(match[0])
+
+
+def _decimal(digits: str) -> Decimal | None:
+    digits = digits.replace("\u2212", "-")
+    if re.fullmatch(r"[+-]?\d+,\d{1,2}", digits):  # a decimal comma
+        digits = digits.replace(",", ".")
+    try:
+        return abs(Decimal(re.sub(r"[,\u00a0\u202f' +]", "", digits)))
+    except InvalidOperation:
+        return None
+
+
+def _spelt(words: str) -> Iterator[Decimal]:
+    """The value of number words; "one" alone counts nothing, it is a pronoun more often."""
+    parts = [part for part in re.split(r"[\s-]+", words.lower()) if part != "and"]
+    if parts in (["one"], ["second"], ["first"]):
+        return
+    total = current = 0
+    for part in parts:
+        if part in _SCALES:
+            total, current = total + max(current, 1) * _SCALES[part], 0
+        elif part == "hundred":
+            current = max(current, 1) * 100
+        else:
+            current += _UNITS.get(part, _TENS.get(part, _ORDINALS.get(part, 0)))
+    yield Decimal(total + current).normalize()

@@ -1,0 +1,86 @@
+"""Whether a sentence says more than its evidence: figures that are not there, a negation that was turned round."""
+
+import re
+from collections.abc import Sequence
+
+from services.gateway.grounding.numbers import Date, figures
+from services.gateway.grounding.text import normalise
+
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|none|nothing|nobody|neither|nor|without|cannot|unable|prohibited|forbidden|\w+n['\u2019]t)\b",
+    re.IGNORECASE,
+)
+# Negations that bound a number instead of denying anything: "no later than", "not more than".
+_BOUND = re.compile(
+    r"\b(?:no|not)\s+(?:later|more|less|fewer|earlier|longer|only|exceed\w*)\b", re.IGNORECASE
+)
+_WORD = re.compile(r"[^\W\d_]{3,}|\d+")
+_FUNCTION_WORDS = frozenset(
+    "the and for are was were has have had with from that this these those which who whom its their there been being "
+    "not nor but any all may can will would should must shall into onto than then also such other each per does did".split()
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
+# So much of the shorter one's content must be shared before two sentences are held to say the same thing.
+SAME_SUBJECT = 0.7
+
+
+def missing_figures(sentence: str, quotes: Sequence[str], sections: Sequence[str]) -> list[str]:
+    """Kinds of figures ("number", "date", "code") that a sentence states and neither its quotes nor their sections do."""
+    claimed = figures(sentence)
+    evidence = [figures(text) for text in (*quotes, *sections)]
+    numbers = frozenset().union(*(found.numbers for found in evidence))
+    days = frozenset(date for found in evidence for readings in found.dates for date in readings)
+    years = numbers | {year for year, _, _ in days}
+    whole = "\n".join((*quotes, *sections)).casefold()
+    missing = []
+    known_numbers = numbers | {value for date in days for value in date}
+    if not claimed.numbers <= known_numbers:
+        missing.append("number")
+    if not all(any(_dated(date, days, years) for date in readings) for readings in claimed.dates):
+        missing.append("date")
+    if not claimed.codes <= frozenset().union(*(found.codes for found in evidence)) and not all(
+        code in whole for code in claimed.codes
+    ):
+        missing.append("code")
+    return missing
+
+
+def _dated(date: Date, known: frozenset[Date], years: frozenset[object]) -> bool:
+    year, month, day = date
+    if date in known:
+        return True
+    if year == 0:
+        return any((month, day) == other[1:] for other in known)
+    return (0, month, day) in known and year in years
+
+
+def flips_negation(sentence: str, quotes: Sequence[str]) -> bool:
+    """Whether the quoted sentence nearest to this one says it with the opposite sign."""
+    said = normalise(sentence).text
+    if any(said.rstrip(".") in normalise(quote).text for quote in quotes):
+        return False
+    words = _content(said)
+    nearest, shared = "", 0.0
+    for quote in quotes:
+        for part in _SENTENCE_END.split(normalise(quote).text):
+            others = _content(part)
+            overlap = len(words & others) / max(1, min(len(words), len(others)))
+            if overlap > shared:
+                nearest, shared = part, overlap
+    return shared >= SAME_SUBJECT and _negated(said) != _negated(nearest)
+
+
+def _content(text: str) -> frozenset[str]:
+    found = (word.casefold() for word in _WORD.findall(_NEGATION.sub(" ", text)))
+    return frozenset(_stem(word) for word in found if word not in _FUNCTION_WORDS)
+
+
+def _stem(word: str) -> str:
+    for ending in ("ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) > len(ending) + 3:
+            return word[: -len(ending)]
+    return word
+
+
+def _negated(text: str) -> bool:
+    return len(_NEGATION.findall(_BOUND.sub(" ", text))) % 2 == 1

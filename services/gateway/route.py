@@ -1,0 +1,108 @@
+"""Decides what a question gets: an answer, a web search, an honest no, or a question back. Pure."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from services.gateway.calibration import Calibration
+
+
+class Decision(StrEnum):
+    """Where a question goes."""
+
+    ANSWER = "answer"
+    WEB = "web"
+    ABSTAIN = "abstain"
+    CLARIFY = "clarify"
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What the last scoring stage said of the hits, best first, and which model it was."""
+
+    model: str
+    signal: str
+    scores: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Route:
+    """The decision and what it rests on. `probabilities` are per hit; empty where no calibration fits."""
+
+    decision: Decision
+    probability: float = 0.0
+    threshold: float = 0.0
+    probabilities: tuple[float, ...] = ()
+    # Why no probability could be given, if none could.
+    uncalibrated: str = ""
+
+
+@dataclass(frozen=True)
+class Router:
+    """The calibrations there are. `threshold` overrides theirs, for models that have one."""
+
+    calibrations: Mapping[tuple[str, str], Calibration]
+    threshold: float | None = None
+
+    def decide(
+        self, scored: Scored | None, hits: int, *, threshold: float | None = None, web: bool = False
+    ) -> Route:
+        """Routes on the top probability and on how many hits cleared the floor.
+
+        Without hits: no. Without a calibration of the very model that scored, no threshold is applied: the generator reads, and
+        the check of its answer decides.
+        """
+        no = Decision.WEB if web else Decision.ABSTAIN
+        if hits == 0:
+            return Route(no)
+        if scored is None:
+            return Route(Decision.ANSWER, uncalibrated="no reranker scored the hits")
+        calibration = self.calibrations.get((scored.model, scored.signal))
+        if calibration is None:
+            return Route(
+                Decision.ANSWER,
+                uncalibrated=f"no calibration for model '{scored.model}' ({scored.signal}); no threshold applied",
+            )
+        limit = next(
+            value
+            for value in (threshold, self.threshold, calibration.threshold)
+            if value is not None
+        )
+        each = tuple(calibration.probability(score) for score in scored.scores)
+        best = max(each, default=0.0)
+        cleared = sum(value >= calibration.floor for value in each)
+        if best >= limit and cleared >= calibration.least_above_floor:
+            decision = Decision.ANSWER
+        elif calibration.clarify_from is not None and best >= calibration.clarify_from:
+            decision = Decision.CLARIFY
+        else:
+            decision = no
+        return Route(decision, best, limit, each)
+
+
+def spread(
+    documents: Sequence[int],
+    limit: int,
+    per_document: int,
+    relevant: Callable[[int], bool],
+) -> list[int]:
+    """Which hits to keep: positions of at most `limit`, best first, few of one document.
+
+    `documents[i]` is hit i's document. Beyond `per_document` hits of one document, a hit gives way to `relevant` hits of
+    other documents, and only to those: where one document alone knows, it keeps all the places.
+    """
+    if per_document <= 0:
+        return list(range(min(limit, len(documents))))
+    counts: dict[int, int] = {}
+    first, deferred = [], []
+    for position, document in enumerate(documents):
+        counts[document] = counts.get(document, 0) + 1
+        if counts[document] > per_document:
+            deferred.append(position)
+        elif relevant(position):
+            first.append(position)
+        else:
+            deferred.append(position)
+    kept = first[:limit]
+    kept += deferred[: limit - len(kept)]
+    return sorted(kept)
