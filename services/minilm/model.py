@@ -16,7 +16,7 @@ Vectors = NDArray[np.float32]
 
 # Tokens, padding included, of one inference: larger batches are no faster on a CPU and need more
 # memory (attention alone 12 heads x batch x length^2 floats).
-_BATCH_TOKENS = 4096
+_BATCH_TOKENS = 2048
 
 
 @dataclass(frozen=True)

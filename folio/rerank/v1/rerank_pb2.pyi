@@ -344,7 +344,9 @@ class StreamRerankRequest(_message.Message):
     REQUEST_FIELD_NUMBER: _builtins.int
     correlation_id: _builtins.str
     @_builtins.property
-    def request(self) -> Global___RerankRequest: ...
+    def request(self) -> Global___RerankRequest:
+        """Checked as Rerank checks it, but a wrong one is answered on the stream, which goes on."""
+
     def __init__(
         self,
         *,

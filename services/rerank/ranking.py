@@ -1,0 +1,67 @@
+"""From a model's numbers to ranked candidates."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Status(Enum):
+    """What became of a candidate; the values are the proto's CandidateStatus."""
+
+    SCORED = 1
+    EMPTY = 2
+    NOT_FINITE = 3
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """For each query token: the document token that answered it, and their similarity."""
+
+    document_tokens: Sequence[int]
+    similarities: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a model says of one candidate, before ranking. `score` counts where status is SCORED."""
+
+    score: float = 0.0
+    score_per_token: float = 0.0
+    status: Status = Status.SCORED
+    truncated: bool = False
+    alignment: Alignment | None = None
+
+    @classmethod
+    def of(cls, score: float, *, truncated: bool = False) -> "Outcome":
+        """A pair's score as it came from a model; one that is not finite says so."""
+        if not math.isfinite(score):
+            return cls(status=Status.NOT_FINITE, truncated=truncated)
+        return cls(score, score, truncated=truncated)
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A candidate with its place in the request (`index`, from 0) and in the order (`rank`, from 1)."""
+
+    index: int
+    rank: int
+    outcome: Outcome
+
+
+def rank(outcomes: Sequence[Outcome], top_n: int = 0) -> list[Ranked]:
+    """The best `top_n` (0 for all) in the caller's order.
+
+    Higher scores rank first, equal ones by position; what could not be scored comes last.
+    """
+    order = sorted(
+        range(len(outcomes)),
+        key=lambda index: (
+            outcomes[index].status is not Status.SCORED,
+            -outcomes[index].score,
+            index,
+        ),
+    )
+    kept = order[:top_n] if top_n else order
+    ranked = [Ranked(index, place, outcomes[index]) for place, index in enumerate(kept, start=1)]
+    return sorted(ranked, key=lambda item: item.index)
