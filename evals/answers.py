@@ -3,7 +3,7 @@
     expect    outcome                                                        score
     answer    answered, every needed text is in it, a cited page is relevant  correct
     answer    answered, every sentence is cited, all cited pages relevant     grounded
-    answer    answered otherwise                                              wrong
+    answer    answered otherwise, or with a text that must not be in it       wrong
     answer    no answer shown (abstained, clarify, unverified, refused)       abstained
     clarify   asked back                                                      correct
     clarify   answered from pages that are relevant, as for answer            as there, else wrong
@@ -67,6 +67,8 @@ def score_answer(case: Case, answer: Answer) -> str:
         return CORRECT if asked_back else ABSTAINED
     on_page = [any(touches(place, item) for item in case.relevant) for place in answer.cited]
     text = " ".join(answer.sentences)
+    if any(includes(text, (bad,)) for bad in case.must_not_include):
+        return WRONG
     if any(on_page) and all(includes(text, ways) for ways in case.must_include):
         return CORRECT
     every_sentence = bool(answer.citations) and all(answer.citations)

@@ -1,16 +1,19 @@
 """Golden sets: questions with the pages that answer them, or the knowledge that none does.
 
+    corpus: ../corpus/manifest.yaml                # the documents; `hostile` names a second manifest
     cases:
     - id: leave-2025
       organization: brackwater
       question: How many days of leave do full-time staff have in 2025?
-      history: [{user: ...}, {assistant: ...}]     # oldest first; optional
+      history: [{role: user, text: ...}]           # oldest first; roles are user and assistant
       expect: answer                               # answer | clarify | abstain | refuse
-      relevant:                                    # the pages that answer; only for expect: answer
-      - {document: staff-handbook-2025.pdf, page: 7, grade: 3}
+      relevant:                                    # the pages that answer; `quote` is what says so
+      - {document: staff-handbook-2025.pdf, page: 7, grade: 3, quote: Full-time staff have 27 days}
       - {document: staff-handbook-2025.pdf, page: [16, 17], grade: 1}
       answer_must_include: ["27 days"]             # each must occur; "27 days | twenty-seven days": one of them
-      scope: {kinds: [handbook]}                   # a filter that the caller sets; optional
+      answer_must_not_include: [forty-two herons]  # an answer with one of these is wrong
+      absent: [gym]                                # words that no document has: why a case must be abstained
+      scope: {kinds: [handbook]}                   # a filter that the caller sets
       tags: [lookup]
 
 Pages are physical and 0-based, first and last inclusive. A fifth of the cases, chosen by the hash of their id, is held
@@ -24,9 +27,10 @@ from pathlib import Path
 
 from evals import nodes
 from evals.files import BadFile
-from evals.library import Library
+from evals.library import Library, LibraryDocument, join, load_library
 
 EXPECTATIONS = ("answer", "clarify", "abstain", "refuse")
+ROLES = ("user", "assistant")
 MAX_GRADE = 3
 SCOPE_KEYS = ("documents", "collections", "kinds", "published_from", "published_until")
 
@@ -70,6 +74,7 @@ class Case:
     relevant: tuple[Relevant, ...] = ()
     # Each inner tuple lists the ways to say one thing; one of them must occur.
     must_include: tuple[tuple[str, ...], ...] = ()
+    must_not_include: tuple[str, ...] = ()
     scope: Scope = Scope()
     tags: tuple[str, ...] = ()
 
@@ -89,12 +94,26 @@ def choose(cases: Iterable[Case], *, held_out: bool) -> tuple[Case, ...]:
     return tuple(case for case in cases if held_out or not case.held_out)
 
 
-def load_golden(paths: Iterable[Path], library: Library) -> tuple[Case, ...]:
+@dataclass(frozen=True)
+class GoldenSet:
+    """Cases and the documents that they are about. `digest` is the SHA-256 of the files, in their order."""
+
+    library: Library
+    cases: tuple[Case, ...]
+    digest: str
+
+
+def load_golden(paths: Iterable[Path]) -> GoldenSet:
     """Reads golden sets that share one space of ids. BadFile with file, line and what to do."""
+    documents: dict[str, LibraryDocument] = {}
     cases: dict[str, Case] = {}
+    digest = hashlib.sha256()
     for path in paths:
         top = nodes.compose(path)
-        top.only("cases")
+        top.only("corpus", "hostile", "cases")
+        digest.update(path.read_bytes())
+        library = _library(path, top)
+        documents |= library.documents
         count = len(cases)
         for entry in top.mappings("cases"):
             case = _case(entry, library)
@@ -103,7 +122,17 @@ def load_golden(paths: Iterable[Path], library: Library) -> tuple[Case, ...]:
             cases[case.id] = case
         if len(cases) == count:
             raise BadFile(path, 0, "no case in it; expected a list `cases`")
-    return tuple(cases.values())
+    return GoldenSet(Library(documents), tuple(cases.values()), digest.hexdigest())
+
+
+def _library(path: Path, top: nodes.Mapping) -> Library:
+    """Of the manifests that a set names; the paths in both start beside the first."""
+    corpus = (path.parent / top.text("corpus")).resolve()
+    hostile = top.text("hostile", "")
+    libraries = [load_library(corpus)]
+    if hostile:
+        libraries.append(load_library((path.parent / hostile).resolve(), corpus.parent))
+    return join(libraries)
 
 
 def _case(entry: nodes.Mapping, library: Library) -> Case:
@@ -115,6 +144,8 @@ def _case(entry: nodes.Mapping, library: Library) -> Case:
         "expect",
         "relevant",
         "answer_must_include",
+        "answer_must_not_include",
+        "absent",
         "scope",
         "tags",
     )
@@ -139,6 +170,7 @@ def _case(entry: nodes.Mapping, library: Library) -> Case:
         tuple(_turn(item) for item in entry.mappings("history")),
         relevant,
         tuple(_ways(text) for text in entry.texts("answer_must_include")),
+        entry.texts("answer_must_not_include"),
         _scope(entry.mapping("scope"), organization, library),
         entry.texts("tags"),
     )
@@ -149,15 +181,15 @@ def _ways(text: str) -> tuple[str, ...]:
 
 
 def _turn(entry: nodes.Mapping) -> tuple[str, str]:
-    entry.only("user", "assistant")
-    if len(entry.keys()) != 1:
-        raise entry.bad("user", "one turn is one of `user: ...` and `assistant: ...`")
-    speaker = entry.keys()[0]
-    return speaker, entry.text(speaker)
+    entry.only("role", "text")
+    role = entry.text("role")
+    if role not in ROLES:
+        raise entry.bad("role", f"{role!r} is none of: {', '.join(ROLES)}")
+    return role, entry.text("text")
 
 
 def _relevant(entry: nodes.Mapping, organization: str, library: Library) -> Relevant:
-    entry.only("document", "page", "grade")
+    entry.only("document", "page", "grade", "quote")
     document = _document(entry, "document", entry.text("document"), organization, library)
     pages = library.documents[document].pages
     first, last = entry.span("page")

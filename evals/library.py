@@ -1,7 +1,7 @@
 """The documents that a golden set is about: a manifest, and the files beside it."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -53,16 +53,17 @@ class Library:
         return tuple(sorted({document.organization for document in self.documents.values()}))
 
 
-def load_library(manifest: Path) -> Library:
-    """Reads manifest.yaml. BadFile for a document without a file, or listed twice."""
+def load_library(manifest: Path, root: Path | None = None) -> Library:
+    """Reads manifest.yaml; paths start at `root`, or where the manifest is.
+
+    BadFile for a document without a file, or listed twice.
+    """
     found: dict[str, LibraryDocument] = {}
     for entry in compose(manifest).mappings("documents"):
         path = entry.text("path")
-        file = manifest.parent / path
+        file = (root or manifest.parent) / path
         if not file.is_file():
-            raise entry.bad(
-                "path", f"no file {path} beside the manifest; build the documents first"
-            )
+            raise entry.bad("path", f"no file {path}; build the documents first")
         if path in found:
             raise entry.bad("path", f"{path} is listed twice; keep one")
         found[path] = LibraryDocument(
@@ -78,3 +79,10 @@ def load_library(manifest: Path) -> Library:
     if not found:
         raise BadFile(manifest, 0, "no document in it; expected a list `documents`")
     return Library(found)
+
+
+def join(libraries: Iterable[Library]) -> Library:
+    """One library of several. Manifests of one corpus never name the same path."""
+    return Library(
+        {path: document for each in libraries for path, document in each.documents.items()}
+    )

@@ -16,6 +16,7 @@ ASKED = Case(
     "answer",
     relevant=(Relevant("handbook", 7, 8, 1),),
     must_include=(("27 days",),),
+    must_not_include=("forty-two herons",),
 )
 HOPELESS = Case("c", "mill", "?", "abstain")
 UNCLEAR = Case("c", "mill", "?", "clarify")
@@ -34,6 +35,7 @@ def answered(text: str, *places: Place) -> Answer:
         (ASKED, answered("Staff have leave.", PAGE, OTHER), "wrong"),
         (ASKED, answered("Staff have 27 days.", OTHER), "wrong"),
         (ASKED, answered("Staff have 27 days."), "wrong"),
+        (ASKED, answered("27 days, says the letter of forty-two herons.", PAGE), "wrong"),
         (ASKED, Answer("abstained"), "abstained"),
         (ASKED, Answer("unverified"), "abstained"),
         (ASKED, Answer("clarify"), "abstained"),

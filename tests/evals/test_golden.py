@@ -6,7 +6,7 @@ import pytest
 
 from evals.files import BadFile
 from evals.golden import Case, Relevant, Scope, choose, load_golden
-from evals.library import Library, load_library
+from evals.library import load_library
 
 MANIFEST = """\
 documents:
@@ -15,18 +15,20 @@ documents:
 - {path: port/rules.pdf, organization: port, pages: 3}
 """
 GOOD = """\
+corpus: manifest.yaml
 cases:
 - id: leave
   organization: mill
   question: How many days of leave?
   history:
-  - user: I work full time.
-  - assistant: Noted.
+  - {role: user, text: I work full time.}
+  - {role: assistant, text: Noted.}
   expect: answer
   relevant:
   - document: handbook.pdf
     page: 7
     grade: 3
+    quote: 27 days
   - document: mill/old/rules.pdf
     page: [1, 2]
   answer_must_include: ["27 days | twenty-seven days"]
@@ -40,22 +42,22 @@ cases:
 
 
 @pytest.fixture
-def library(tmp_path: Path) -> Library:
+def corpus(tmp_path: Path) -> Path:
     for name in ("mill/handbook.pdf", "mill/old/rules.pdf", "port/rules.pdf"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(name.encode())
     (tmp_path / "manifest.yaml").write_text(MANIFEST)
-    return load_library(tmp_path / "manifest.yaml")
+    return tmp_path
 
 
-def read(tmp_path: Path, library: Library, text: str) -> tuple[Case, ...]:
-    path = tmp_path / "set.yaml"
+def read(corpus: Path, text: str) -> tuple[Case, ...]:
+    path = corpus / "set.yaml"
     path.write_text(text)
-    return load_golden([path], library)
+    return load_golden([path]).cases
 
 
-def test_a_case_is_read_whole(tmp_path: Path, library: Library) -> None:
-    leave, gym = read(tmp_path, library, GOOD)
+def test_a_case_is_read_whole(corpus: Path) -> None:
+    leave, gym = read(corpus, GOOD)
     assert leave == Case(
         id="leave",
         organization="mill",
@@ -77,31 +79,31 @@ def test_a_case_is_read_whole(tmp_path: Path, library: Library) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line", "expected"),
     [
-        ("document: handbook.pdf", "document: handbok.pdf", 10, "no document 'handbok.pdf'"),
-        ("document: handbook.pdf", "document: rules.pdf", 10, "write the whole path"),
-        ("document: handbook.pdf", "document: port/rules.pdf", 10, "belongs to port, not mill"),
-        ("page: 7", "page: 10", 11, "has pages 0 to 9"),
-        ("page: [1, 2]", "page: [2, 1]", 14, "runs backwards"),
-        ("page: [1, 2]", "page: [1, 3]", 14, "has pages 0 to 2"),
-        ("page: 7", "page: xiv", 11, "must be a whole number"),
-        ("grade: 3", "grade: 4", 12, "4 is not 1 to 3"),
-        ("grade: 3", "grade: 0", 12, "drop pages that do not answer"),
-        ("id: gym", "id: leave", 18, "'leave' is used twice"),
-        ("expect: abstain", "expect: answer", 18, "needs a relevant page"),
-        ("expect: abstain", "expect: shrug", 21, "'shrug' is none of: answer"),
-        ("tags: [lookup]", "tag: [lookup]", 17, "unknown key 'tag'; there are: id,"),
-        ("tags: [lookup]", "tags: lookup", 17, "must be a list"),
-        ("organization: mill\n  question: Is", "organization: mil\n  question: Is", 19, "'mil'"),
-        ("question: Is there a gym?", "question: ''", 20, "not blank"),
-        ("  - user: I work full time.", "  - boss: hm", 6, "unknown key 'boss'"),
+        ("document: handbook.pdf", "document: handbok.pdf", 11, "no document 'handbok.pdf'"),
+        ("document: handbook.pdf", "document: rules.pdf", 11, "write the whole path"),
+        ("document: handbook.pdf", "document: port/rules.pdf", 11, "belongs to port, not mill"),
+        ("page: 7", "page: 10", 12, "has pages 0 to 9"),
+        ("page: [1, 2]", "page: [2, 1]", 16, "runs backwards"),
+        ("page: [1, 2]", "page: [1, 3]", 16, "has pages 0 to 2"),
+        ("page: 7", "page: xiv", 12, "must be a whole number"),
+        ("grade: 3", "grade: 4", 13, "4 is not 1 to 3"),
+        ("grade: 3", "grade: 0", 13, "drop pages that do not answer"),
+        ("id: gym", "id: leave", 20, "'leave' is used twice"),
+        ("expect: abstain", "expect: answer", 20, "needs a relevant page"),
+        ("expect: abstain", "expect: shrug", 23, "'shrug' is none of: answer"),
+        ("tags: [lookup]", "tag: [lookup]", 19, "unknown key 'tag'; there are: id,"),
+        ("tags: [lookup]", "tags: lookup", 19, "must be a list"),
+        ("organization: mill\n  question: Is", "organization: mil\n  question: Is", 21, "'mil'"),
+        ("question: Is there a gym?", "question: ''", 22, "not blank"),
+        ("{role: user, ", "{role: boss, ", 7, "'boss' is none of: user, assistant"),
     ],
 )
 def test_a_mistake_is_reported_with_file_line_and_cure(
-    tmp_path: Path, library: Library, old: str, new: str, line: int, expected: str
+    corpus: Path, old: str, new: str, line: int, expected: str
 ) -> None:
     assert GOOD.count(old) == 1
     with pytest.raises(BadFile) as raised:
-        read(tmp_path, library, GOOD.replace(old, new))
+        read(corpus, GOOD.replace(old, new))
     assert f"set.yaml:{line}:" in str(raised.value)
     assert expected in str(raised.value)
 
@@ -109,25 +111,25 @@ def test_a_mistake_is_reported_with_file_line_and_cure(
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("cases: []\n", "no case in it"),
+        ("corpus: manifest.yaml\ncases: []\n", "no case in it"),
+        ("cases: []\n", "'corpus' is missing"),
+        ("corpus: elsewhere.yaml\ncases: []\n", "no such file"),
         ("- id: a\n", "expected a mapping at the top"),
         ("cases: [\n", "not YAML"),
         ("", "expected a mapping at the top"),
-        ("cases:\n- id: a\n  id: b\n", "'id' is here twice"),
+        ("corpus: manifest.yaml\ncases:\n- id: a\n  id: b\n", "'id' is here twice"),
     ],
 )
-def test_a_file_that_is_no_golden_set(
-    tmp_path: Path, library: Library, text: str, expected: str
-) -> None:
+def test_a_file_that_is_no_golden_set(corpus: Path, text: str, expected: str) -> None:
     with pytest.raises(BadFile, match=expected):
-        read(tmp_path, library, text)
+        read(corpus, text)
 
 
-def test_an_id_may_not_come_again_in_another_file(tmp_path: Path, library: Library) -> None:
+def test_an_id_may_not_come_again_in_another_file(corpus: Path) -> None:
     for name in ("a.yaml", "b.yaml"):
-        (tmp_path / name).write_text(GOOD)
-    with pytest.raises(BadFile, match=r"b\.yaml:2: the id 'leave' is used twice"):
-        load_golden([tmp_path / "a.yaml", tmp_path / "b.yaml"], library)
+        (corpus / name).write_text(GOOD)
+    with pytest.raises(BadFile, match=r"b\.yaml:3: the id 'leave' is used twice"):
+        load_golden([corpus / "a.yaml", corpus / "b.yaml"])
 
 
 def test_a_fifth_is_held_out_by_the_hash_of_the_id() -> None:
@@ -141,5 +143,13 @@ def test_a_fifth_is_held_out_by_the_hash_of_the_id() -> None:
 
 def test_a_document_without_a_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "manifest.yaml").write_text(MANIFEST)
-    with pytest.raises(BadFile, match=r"manifest\.yaml:2: no file mill/handbook\.pdf"):
+    with pytest.raises(BadFile, match=r"manifest\.yaml:2: no file mill/handbook\.pdf; build"):
         load_library(tmp_path / "manifest.yaml")
+
+
+def test_our_own_golden_set_is_sound() -> None:
+    found = load_golden([Path(__file__).parents[2] / "evals" / "golden" / "folio.yaml"])
+    withheld = [case for case in found.cases if case.expect in ("abstain", "refuse")]
+    assert len(found.cases) >= 80
+    assert len(withheld) >= len(found.cases) / 5
+    assert len({case.organization for case in found.cases}) >= 2
