@@ -10,7 +10,7 @@
       relevant:                                    # the pages that answer; `quote` is what says so
       - {document: staff-handbook-2025.pdf, page: 7, grade: 3, quote: Full-time staff have 27 days}
       - {document: staff-handbook-2025.pdf, page: [16, 17], grade: 1}
-      answer_must_include: ["27 days"]             # each must occur; "27 days | twenty-seven days": one of them
+      answer_must_include: [full-time, [27 days, twenty-seven days]]  # each must occur; of a list, one
       answer_must_not_include: [forty-two herons]  # an answer with one of these is wrong
       absent: [gym]                                # words that no document has: why a case must be abstained
       scope: {kinds: [handbook]}                   # a filter that the caller sets
@@ -169,15 +169,11 @@ def _case(entry: nodes.Mapping, library: Library) -> Case:
         expect,
         tuple(_turn(item) for item in entry.mappings("history")),
         relevant,
-        tuple(_ways(text) for text in entry.texts("answer_must_include")),
+        entry.alternatives("answer_must_include"),
         entry.texts("answer_must_not_include"),
         _scope(entry.mapping("scope"), organization, library),
         entry.texts("tags"),
     )
-
-
-def _ways(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split("|") if part.strip())
 
 
 def _turn(entry: nodes.Mapping) -> tuple[str, str]:

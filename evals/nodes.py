@@ -61,6 +61,15 @@ class Mapping:
         """A list of strings; () where it is left out."""
         return tuple(self._scalar(key, item) for item in self._items(key))
 
+    def alternatives(self, key: str) -> tuple[tuple[str, ...], ...]:
+        """A list whose items are a string or a list of strings: the ways to say one thing."""
+        return tuple(
+            tuple(self._scalar(key, way) for way in item.value)
+            if isinstance(item, yaml.SequenceNode)
+            else (self._scalar(key, item),)
+            for item in self._items(key)
+        )
+
     def mapping(self, key: str) -> "Mapping | None":
         """A mapping, or None where it is left out."""
         node = self._fields.get(key)
