@@ -84,12 +84,7 @@ class Account:
         if usage.provider or usage.input_tokens or usage.output_tokens:
             self.usage.append(usage)
 
-    def rank(self, stage: str, hits: "list[tuple[int, float]]") -> None:
-        """Keeps the order that a stage gave: (chunk id, score), best first."""
-        self.rankings.append(
-            gateway_pb2.Ranking(
-                stage=stage,
-                chunk_ids=[chunk_id for chunk_id, _ in hits],
-                scores=[score for _, score in hits],
-            )
-        )
+    def rank(self, stage: str, ranking: gateway_pb2.Ranking) -> None:
+        """Keeps the order that a stage gave, best first."""
+        ranking.stage = stage
+        self.rankings.append(ranking)

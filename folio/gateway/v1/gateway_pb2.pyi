@@ -550,21 +550,48 @@ class Ranking(_message.Message):
     STAGE_FIELD_NUMBER: _builtins.int
     CHUNK_IDS_FIELD_NUMBER: _builtins.int
     SCORES_FIELD_NUMBER: _builtins.int
+    DOCUMENT_IDS_FIELD_NUMBER: _builtins.int
+    PAGE_STARTS_FIELD_NUMBER: _builtins.int
+    PAGE_ENDS_FIELD_NUMBER: _builtins.int
+    SIGNAL_FIELD_NUMBER: _builtins.int
+    MODEL_FIELD_NUMBER: _builtins.int
+    SIGNALS_FIELD_NUMBER: _builtins.int
     stage: _builtins.str
+    signal: _builtins.str
+    """What a calibration reads: "score_per_token", "score" or "dense_score", of which model, and its value for each chunk.
+    Empty where the stage gave none.
+    """
+    model: _builtins.str
     @_builtins.property
     def chunk_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
     @_builtins.property
     def scores(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]: ...
+    @_builtins.property
+    def document_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Where each chunk stands: its document, and its pages (physical, 0-based, both inclusive)."""
+
+    @_builtins.property
+    def page_starts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
+    @_builtins.property
+    def page_ends(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
+    @_builtins.property
+    def signals(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]: ...
     def __init__(
         self,
         *,
         stage: _builtins.str = ...,
         chunk_ids: _abc.Iterable[_builtins.int] | None = ...,
         scores: _abc.Iterable[_builtins.float] | None = ...,
+        document_ids: _abc.Iterable[_builtins.int] | None = ...,
+        page_starts: _abc.Iterable[_builtins.int] | None = ...,
+        page_ends: _abc.Iterable[_builtins.int] | None = ...,
+        signal: _builtins.str = ...,
+        model: _builtins.str = ...,
+        signals: _abc.Iterable[_builtins.float] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunk_ids", b"chunk_ids", "scores", b"scores", "stage", b"stage"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunk_ids", b"chunk_ids", "document_ids", b"document_ids", "model", b"model", "page_ends", b"page_ends", "page_starts", b"page_starts", "scores", b"scores", "signal", b"signal", "signals", b"signals", "stage", b"stage"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
