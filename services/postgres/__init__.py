@@ -1,0 +1,1 @@
+"""PostgreSQL for the stages that store: embedded server, pool, the one tenant transaction, start-up gates."""

@@ -1,0 +1,1 @@
+"""The stage that stores: documents, their pages and chunks, and the search over them."""

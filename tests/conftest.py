@@ -1,0 +1,76 @@
+"""One real PostgreSQL for the session: embedded, migrated, with the application's role and two organizations."""
+
+import secrets
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from services.postgres.embedded import EmbeddedPostgres
+from services.postgres.pool import TenantPool, open_pool
+from services.postgres.settings import PostgresSettings
+from services.retriever import admin
+from services.rpc.identity import Principal
+
+
+@dataclass(frozen=True)
+class Postgres:
+    """`admin_url` is the owner's, `url` the application's. `acme` and `globex` are two organizations' ids."""
+
+    admin_url: str
+    url: str
+    acme: int
+    globex: int
+
+    def settings(self, **changes: object) -> PostgresSettings:
+        """A stage's settings on this server."""
+        return PostgresSettings.model_validate(
+            {
+                "internal_secret": SecretStr("x" * 32),
+                "database_url": SecretStr(self.url),
+                **changes,
+            }
+        )
+
+    def organization(self) -> int:
+        """A new, empty organization, for a test that wants one of its own."""
+        return admin.create_organization(self.admin_url, f"test {secrets.token_hex(8)}")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """The server of the session; gone, with its data, at the end."""
+    # The system's own temporary folder, for a short path to the socket.
+    with (
+        tempfile.TemporaryDirectory(prefix="folio-test-") as folder,
+        EmbeddedPostgres(Path(folder) / "postgres", {"fsync": "off"}) as server,
+    ):
+        url = admin.prepare(server.admin_url, "of the tests")
+        yield Postgres(
+            server.admin_url,
+            url,
+            acme=admin.create_organization(server.admin_url, "acme"),
+            globex=admin.create_organization(server.admin_url, "globex"),
+        )
+
+
+@pytest.fixture(scope="session")
+async def pool(postgres: Postgres) -> AsyncIterator[TenantPool]:
+    """The application's pool on that server."""
+    async with open_pool(postgres.settings()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def acme(postgres: Postgres) -> Principal:
+    """Acts for the organization acme."""
+    return Principal(postgres.acme)
+
+
+@pytest.fixture
+def globex(postgres: Postgres) -> Principal:
+    """Acts for the organization globex."""
+    return Principal(postgres.globex)

@@ -1,0 +1,111 @@
+"""What the catalogue must say, whatever tables are added."""
+
+import psycopg
+import pytest
+
+from services.postgres import gates
+from services.postgres.migrate import latest, migrate
+from services.postgres.pool import TenantPool
+from services.retriever.admin import MIGRATIONS
+from services.rpc.errors import FailedPrecondition
+from tests.conftest import Postgres
+
+pytestmark = pytest.mark.integration
+
+
+def rows(url: str, query: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(url) as connection:
+        return connection.execute(query.encode()).fetchall()
+
+
+def test_every_table_with_an_organization_is_forced_partitions_too(postgres: Postgres) -> None:
+    found = rows(
+        postgres.admin_url,
+        "select c.relname, c.relrowsecurity and c.relforcerowsecurity, c.relispartition from pg_class c "
+        "where relnamespace = 'folio'::regnamespace and relkind in ('r', 'p') and exists (select from pg_attribute "
+        "where attrelid = c.oid and attname = 'organization_id')",
+    )
+    assert len(found) > 15
+    assert any(partition for _, _, partition in found)
+    assert [name for name, forced, _ in found if not forced] == []
+
+
+def test_every_key_has_the_organization_in_it(postgres: Postgres) -> None:
+    found = rows(
+        postgres.admin_url,
+        "select c.conrelid::regclass::text, c.conname from pg_constraint c "
+        "where c.connamespace = 'folio'::regnamespace and c.contype in ('p', 'u', 'f') "
+        "and c.conrelid::regclass::text not in "
+        "('folio.organizations', 'folio.embedding_models', 'folio.schema_migrations') "
+        "and not exists (select from pg_attribute a where a.attrelid = c.conrelid "
+        "and a.attname = 'organization_id' and a.attnum = any(c.conkey))",
+    )
+    assert found == []
+
+
+def test_no_views_matviews_or_definer_functions(postgres: Postgres) -> None:
+    assert (
+        rows(
+            postgres.admin_url,
+            "select relname from pg_class where relnamespace = 'folio'::regnamespace and relkind in ('v', 'm')",
+        )
+        == []
+    )
+    assert (
+        rows(
+            postgres.admin_url,
+            "select proname from pg_proc where pronamespace = 'folio'::regnamespace and prosecdef",
+        )
+        == []
+    )
+
+
+def test_the_application_cannot_call_the_owners_functions(postgres: Postgres) -> None:
+    with (
+        psycopg.connect(postgres.url) as connection,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        connection.execute("select folio.create_organization('mine')")
+
+
+def test_the_application_cannot_make_functions_or_tables(postgres: Postgres) -> None:
+    for statement in (
+        "create function public.f() returns int language sql as 'select 1'",
+        "create table folio.t (a int)",
+        "create table public.t (a int)",
+    ):
+        with (
+            psycopg.connect(postgres.url) as connection,
+            pytest.raises(psycopg.errors.InsufficientPrivilege),
+        ):
+            connection.execute(statement.encode())
+
+
+def test_migrating_twice_changes_nothing(postgres: Postgres) -> None:
+    assert migrate(postgres.admin_url, MIGRATIONS) == latest(MIGRATIONS)
+
+
+async def test_the_gates_open_for_the_application(pool: TenantPool) -> None:
+    facts = await gates.check(pool, latest(MIGRATIONS))
+    assert facts.textsearch_version
+
+
+async def test_another_schema_version_is_refused(pool: TenantPool) -> None:
+    with pytest.raises(FailedPrecondition, match="migrate"):
+        await gates.check(pool, latest(MIGRATIONS) + 1)
+
+
+@pytest.mark.parametrize(
+    ("version", "workers", "unsafe"),
+    [
+        ("0.8.1", 2, True),
+        ("0.8.1", 0, False),
+        ("0.8.4", 2, False),
+        ("0.9.0", 2, False),
+        ("0.8.3", 1, True),
+    ],
+)
+def test_pgvector_below_0_8_4_is_refused_unless_it_builds_serially(
+    version: str, workers: int, unsafe: bool
+) -> None:
+    assert gates.is_unsafe(version, workers) is unsafe
