@@ -1,0 +1,315 @@
+"""Fits the extractive generator's two logistic regressions on SQuAD train, and measures them.
+
+    python -m evals.fit_extractive fit DATA services/generator/extractive/coefficients.json
+    python -m evals.fit_extractive measure DATA
+
+DATA holds squad/ and clapnq/. Trained on squad train-v1.1 (CC BY-SA 4.0) alone; a tenth of its articles is held out
+for the calibration and the threshold. Negatives are made: the paragraph without its gold sentence, the likeliest
+other paragraph of the article, the question with a name or a number of another question in it.
+"""
+
+import argparse
+import gzip
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from services.generator.answers import Finish, Source
+from services.generator.extractive.confidence import Logistic
+from services.generator.extractive.features import ANSWER_FEATURES, SENTENCE_FEATURES, Reading, read
+from services.generator.extractive.question import Question
+from services.generator.extractive.windows import Weights, candidates, likeliest, windows
+from services.generator.generators.extractive import ExtractiveGenerator
+from services.generator.sentences import split
+from services.generator.words import content_words, names
+from services.minilm.model import MiniLM
+
+SEED = 20250607
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A question, the sources it is asked of, and its answers (none: it cannot be answered from them)."""
+
+    question: str
+    sources: tuple[Source, ...]
+    answers: tuple[str, ...]
+    article: str
+
+
+def squad_train(data: Path, count: int, seed: int) -> Iterator[Example]:
+    """`count` questions of train-v1.1, two of three made unanswerable."""
+    chance = random.Random(seed)
+    with gzip.open(data / "squad/train-v1.1.from-html.json.gz", "rt") as file:
+        articles = json.load(file)["data"]
+    asked = [
+        (article, place, qa)
+        for article in articles
+        for place, paragraph in enumerate(article["paragraphs"])
+        for qa in paragraph["qas"]
+        if qa["answers"]
+    ]
+    for number, (article, place, qa) in enumerate(chance.sample(asked, count)):
+        made = _example(chance, number % 5, article, place, qa)
+        if made is not None:
+            yield made
+
+
+def _example(chance: random.Random, way: int, article: Any, place: int, qa: Any) -> Example | None:
+    title = article["title"].replace("_", " ")
+    texts = [paragraph["context"] for paragraph in article["paragraphs"]]
+    text, answers, question = texts[place], tuple(qa["answers"]), qa["question"]
+    others = [other for other in texts if not any(answer in other for answer in answers)]
+    if way == 2:  # without its gold sentence
+        kept = [
+            text[span.start : span.end]
+            for span in split(text)
+            if not any(answer in text[span.start : span.end] for answer in answers)
+        ]
+        if not kept or len(kept) == len(split(text)):
+            return None
+        text, answers = " ".join(kept), ()
+    elif way == 3:  # the likeliest other paragraph
+        wanted = Question.of(question).stems
+        if not others:
+            return None
+        text = max(others, key=lambda other: len(wanted & {w.stem for w in content_words(other)}))
+        answers = ()
+    elif way == 4:  # another name or number in the question
+        changed = _swapped(chance, question, article, text)
+        if changed is None:
+            return None
+        question, answers = changed, ()
+    beside = chance.sample(others, min(len(others), chance.choice((0, 0, 3))))
+    shown = [text, *beside]
+    chance.shuffle(shown)
+    sources = tuple(Source(index, title, one) for index, one in enumerate(shown))
+    return Example(question, sources, answers, article["title"])
+
+
+def _swapped(chance: random.Random, question: str, article: Any, text: str) -> str | None:
+    """The question with one of its names or numbers replaced by one that its paragraph lacks."""
+    have = [*names(question), *(word for word in content_words(question) if word.is_number)]
+    pool = [
+        word.text
+        for paragraph in article["paragraphs"]
+        for qa in paragraph["qas"]
+        for word in [*names(qa["question"]), *content_words(qa["question"])]
+        if word.text not in text and word.text not in question
+    ]
+    if not have:
+        return None
+    old = chance.choice(have)
+    fitting = [
+        one for one in pool if one[0].isdigit() == old.is_number and one[0].isupper() == old.is_name
+    ]
+    if not fitting:
+        return None
+    return question[: old.start] + chance.choice(fitting) + question[old.end :]
+
+
+def reading_of(encoder: MiniLM, example: Example) -> Reading | None:
+    question = Question.of(example.question)
+    found = candidates(example.sources)
+    weights = Weights.of(question, found)
+    chosen = likeliest(windows(found), weights, 16)
+    return read(encoder, question, chosen, weights) if chosen else None
+
+
+def logistic(x: Array, y: Array, ridge: float = 1.0) -> Logistic:
+    """Maximum likelihood with a ridge on the standardised weights."""
+    mean, scale = x.mean(axis=0), np.maximum(x.std(axis=0), 1e-9)
+    z = (x - mean) / scale
+
+    def loss(parameters: Array) -> tuple[float, Array]:
+        logits = z @ parameters[:-1] + parameters[-1]
+        error = 1 / (1 + np.exp(-logits)) - y
+        value = (
+            np.logaddexp(0, logits).sum() - y @ logits + ridge / 2 * (parameters[:-1] ** 2).sum()
+        )
+        gradient = np.concatenate([z.T @ error + ridge * parameters[:-1], [error.sum()]])
+        return float(value), gradient
+
+    found = minimize(loss, np.zeros(x.shape[1] + 1), jac=True, method="L-BFGS-B").x
+    weights = found[:-1] / scale
+    return Logistic(weights, float(found[-1] - weights @ mean))
+
+
+def auc(scores: Array, labels: Array) -> float:
+    """Area under the ROC curve, by ranks (ties share theirs)."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(scores)
+    yes = labels > 0.5
+    return float((ranks[yes].sum() - yes.sum() * (yes.sum() + 1) / 2) / (yes.sum() * (~yes).sum()))
+
+
+def fit(data: Path, out: Path, count: int) -> None:
+    encoder = MiniLM.load()
+    readings: list[tuple[Example, Reading, Array]] = []
+    for example in squad_train(data, count, SEED):
+        reading = reading_of(encoder, example)
+        if reading is not None:
+            holds = [any(answer in s.text for answer in example.answers) for s in reading.sentences]
+            readings.append((example, reading, np.array(holds, float)))
+        if len(readings) % 500 == 0:
+            print(f"{len(readings)} read", flush=True)
+    articles = sorted({example.article for example, _, _ in readings})
+    held = set(random.Random(SEED).sample(articles, len(articles) // 10))
+    train = [item for item in readings if item[0].article not in held]
+    test = [item for item in readings if item[0].article in held]
+    answerable = [item for item in train if item[2].any()]
+    sentence = logistic(
+        np.concatenate([reading.features for _, reading, _ in answerable]),
+        np.concatenate([holds for _, _, holds in answerable]),
+    )
+
+    def answers(items: list[tuple[Example, Reading, Array]]) -> tuple[Array, Array]:
+        best = [int(np.argmax(sentence.logits(reading.features))) for _, reading, _ in items]
+        x = [
+            reading.answer_features(place)
+            for (_, reading, _), place in zip(items, best, strict=True)
+        ]
+        return np.array(x), np.array(
+            [holds[place] for (_, _, holds), place in zip(items, best, strict=True)]
+        )
+
+    x, y = answers(train)
+    answer = logistic(x, y)
+    x_test, y_test = answers(test)
+    p_test = 1 / (1 + np.exp(-answer.logits(x_test)))
+    # Balanced: a wrong answer and a needless silence cost the same.
+    steps = np.arange(0.05, 0.95, 0.01)
+    balance = [
+        ((p_test >= t) & (y_test > 0.5)).sum() / y_test.sum()
+        + ((p_test < t) & (y_test < 0.5)).sum() / (1 - y_test).sum()
+        for t in steps
+    ]
+    threshold = float(steps[int(np.argmax(balance))])
+    top1 = np.mean(
+        [
+            holds[int(np.argmax(sentence.logits(reading.features)))]
+            for _, reading, holds in test
+            if holds.any()
+        ]
+    )
+    report = {
+        "fitted_on": "squad train-v1.1 (CC BY-SA 4.0), negatives made by evals/fit_extractive.py",
+        "seed": SEED,
+        "examples": {"train": len(train), "held_out": len(test)},
+        "held_out": {
+            "best_sentence_holds_answer": round(float(top1), 4),
+            "auc": round(auc(p_test, y_test), 4),
+            "brier": round(float(((p_test - y_test) ** 2).mean()), 4),
+            "base_rate": round(float(y_test.mean()), 4),
+        },
+        "threshold": round(threshold, 2),
+        "sentence": _named(sentence, SENTENCE_FEATURES),
+        "answer": _named(answer, ANSWER_FEATURES),
+    }
+    out.write_text(json.dumps(report, indent=2) + "\n")
+    print(json.dumps(report["held_out"]), "threshold", threshold)
+
+
+def _named(model: Logistic, columns: tuple[str, ...]) -> dict[str, float]:
+    values = {
+        name: round(float(weight), 5) for name, weight in zip(columns, model.weights, strict=True)
+    }
+    return {**values, "bias": round(model.bias, 5)}
+
+
+def squad_dev(data: Path, count: int) -> Iterator[Example]:
+    """A sample of dev-v2.0, each question with its own paragraph."""
+    articles = json.loads((data / "squad/dev-v2.0.from-html.json").read_text())["data"]
+    asked = [
+        Example(
+            qa["question"],
+            (Source(0, article["title"].replace("_", " "), paragraph["context"]),),
+            () if qa.get("is_impossible") else tuple(qa["answers"]),
+            article["title"],
+        )
+        for article in articles
+        for paragraph in article["paragraphs"]
+        for qa in paragraph["qas"]
+    ]
+    yield from random.Random(SEED).sample(asked, min(count, len(asked)))
+
+
+def clapnq(data: Path, count: int) -> Iterator[Example]:
+    """The dev questions, half of them unanswerable; the answer is any of the gold sentences."""
+    for kind in ("answerable", "unanswerable"):
+        lines = (
+            (data / f"clapnq/annotated_data/dev/clapnq_dev_{kind}.jsonl").read_text().splitlines()
+        )
+        for line in lines[: count // 2]:
+            item = json.loads(line)
+            sources = tuple(
+                Source(i, p["title"], p["text"]) for i, p in enumerate(item["passages"])
+            )
+            chosen = {
+                one for output in item["output"] for one in output.get("selected_sentences") or ()
+            }
+            gold = tuple(str(one) for one in chosen) if kind == "answerable" else ()
+            yield Example(item["input"], sources, gold, item["passages"][0]["title"])
+
+
+def measure(data: Path, count: int) -> None:
+    """The answer table: correct, wrong, abstained; false-answer and over-abstention rates by threshold."""
+    generator = ExtractiveGenerator(MiniLM.load(), threshold=0.0)
+    for name, examples in (
+        ("squad dev-v2.0", squad_dev(data, count)),
+        ("clapnq dev", clapnq(data, count)),
+    ):
+        rows = []
+        for example in examples:
+            result = generator.extract(example.question, example.sources)
+            assert result.finish is Finish.COMPLETE
+            said = " ".join(sentence.text for sentence in result.sentences)
+            rows.append(
+                (result.confidence or 0.0, bool(example.answers), _right(said, example.answers))
+            )
+        p, can, right = (np.array(column, float) for column in zip(*rows, strict=True))
+        print(
+            f"{name}: {len(rows)} questions, {int(can.sum())} answerable; AUC answerable {auc(p, can):.3f},"
+            f" right sentence {right[can > 0].mean():.3f}"
+        )
+        print("threshold  false-answer  over-abstention  correct-of-answered")
+        for threshold in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
+            said_it = p >= threshold
+            print(
+                f"{threshold:9.1f}  {said_it[can < 1].mean():12.3f}  {1 - said_it[can > 0].mean():15.3f}"
+                f"  {right[said_it].mean() if said_it.any() else float('nan'):19.3f}"
+            )
+
+
+def _right(said: str, answers: tuple[str, ...]) -> float:
+    return float(any(" ".join(answer.split()) in said for answer in answers))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("command", choices=("fit", "measure"))
+    parser.add_argument("data", type=Path)
+    parser.add_argument("out", type=Path, nargs="?")
+    parser.add_argument("--count", type=int, default=4000)
+    arguments = parser.parse_args()
+    if arguments.command == "fit":
+        if arguments.out is None:
+            parser.error("fit needs the file to write")
+        fit(arguments.data, arguments.out, arguments.count)
+    else:
+        measure(arguments.data, arguments.count)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""What a generator is given and what it gives: sources in, sentences with citations out."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from services.rpc.deadline import Deadline
+
+
+@dataclass(frozen=True)
+class Span:
+    """Characters (code points) of a text, end exclusive."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text that an answer may cite. `hits` are the parts that matched best, `relevance` is 0 to 1."""
+
+    index: int
+    title: str
+    text: str
+    hits: tuple[Span, ...] = ()
+    relevance: float = 0.0
+
+
+@dataclass(frozen=True)
+class Citation:
+    """A verbatim quote and where in the source's text it stands. An empty quote proves nothing."""
+
+    source_index: int
+    quote: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence of an answer."""
+
+    text: str
+    citations: tuple[Citation, ...] = ()
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens and US dollars spent; `cost_usd` is None where no price is known."""
+
+    provider: str = ""
+    model: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_input_tokens: int = 0
+    cost_usd: float | None = None
+
+    def plus(self, other: "Usage") -> "Usage":
+        """The sum; the cost of a sum is known only if both costs are."""
+        costs = (self.cost_usd, other.cost_usd)
+        return Usage(
+            provider=other.provider or self.provider,
+            model=other.model or self.model,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cached_input_tokens=self.cached_input_tokens + other.cached_input_tokens,
+            cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
+        )
+
+
+# What a provider that asks no one spends.
+NOTHING = Usage()
+
+
+class Finish(Enum):
+    """Why a generator stopped."""
+
+    COMPLETE = "complete"
+    ABSTAINED = "abstained"
+    REFUSED = "refused"
+    MAX_TOKENS = "max_tokens"
+    CUT_SHORT = "cut_short"
+
+
+@dataclass(frozen=True)
+class Result:
+    """The end of an answer. `sentences` equal those that were streamed.
+
+    `detail` is for people and holds no text of the question or the sources.
+    """
+
+    finish: Finish
+    sentences: tuple[Sentence, ...] = ()
+    usage: Usage = NOTHING
+    provider: str = ""
+    model: str = ""
+    detail: str = ""
+    confidence: float | None = None
+
+
+class Generator(Protocol):
+    """Answers from sources. Yields each Sentence as it is made, then exactly one Result, last."""
+
+    provider: str
+    model: str
+
+    def answer(
+        self, question: str, sources: Sequence[Source], max_output_tokens: int, deadline: Deadline
+    ) -> AsyncIterator[Sentence | Result]: ...

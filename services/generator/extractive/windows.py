@@ -1,0 +1,125 @@
+"""What of the sources is read by the model: runs of sentences, the likeliest first, within a budget."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from services.generator.answers import Source, Span
+from services.generator.extractive.question import Question
+from services.generator.sentences import split
+from services.generator.words import Word, content_words
+
+# The model reads 256 tokens at once; about 1,000 characters of English.
+WINDOW_CHARS = 900
+MAX_SENTENCES = 5000
+# What a hit of the search adds to a window's share of the question's words.
+HIT_BONUS = 0.3
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One sentence of one source."""
+
+    source: Source
+    span: Span
+    ordinal: int
+    """Place among the source's sentences."""
+
+    @cached_property
+    def text(self) -> str:
+        return self.source.text[self.span.start : self.span.end]
+
+    @cached_property
+    def words(self) -> list[Word]:
+        return content_words(self.text)
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        return frozenset(word.stem for word in self.words)
+
+
+@dataclass(frozen=True)
+class Window:
+    """Consecutive sentences of one source, encoded together so that each is read in its context."""
+
+    sentences: tuple[Candidate, ...]
+
+    @property
+    def span(self) -> Span:
+        return Span(self.sentences[0].span.start, self.sentences[-1].span.end)
+
+    @property
+    def text(self) -> str:
+        return self.sentences[0].source.text[self.span.start : self.span.end]
+
+
+@dataclass(frozen=True)
+class Weights:
+    """How much each word of the question tells these sentences apart (inverse document frequency)."""
+
+    by_stem: dict[str, float]
+
+    @classmethod
+    def of(cls, question: Question, sentences: Sequence[Candidate]) -> "Weights":
+        seen: Counter[str] = Counter()
+        for sentence in sentences:
+            seen.update(sentence.stems & question.stems)
+        count = len(sentences)
+        return cls(
+            {
+                stem: math.log(1 + (count + 1) / (seen[stem] + 0.5))
+                for stem in sorted(question.stems)
+            }
+        )
+
+    def coverage(self, stems: frozenset[str]) -> float:
+        """The weighted share of the question's words that are among `stems`, 0 to 1; 1 if it has no words."""
+        total = sum(self.by_stem.values())
+        return (
+            sum(weight for stem, weight in self.by_stem.items() if stem in stems) / total
+            if total
+            else 1.0
+        )
+
+
+def candidates(sources: Sequence[Source]) -> list[Candidate]:
+    """All sentences of all sources, in their order; at most MAX_SENTENCES."""
+    found: list[Candidate] = []
+    for source in sources:
+        for ordinal, span in enumerate(split(source.text)):
+            if len(found) == MAX_SENTENCES:
+                return found
+            found.append(Candidate(source, span, ordinal))
+    return found
+
+
+def windows(sentences: Sequence[Candidate]) -> list[Window]:
+    """The sentences in runs of at most WINDOW_CHARS, never across sources."""
+    found: list[Window] = []
+    run: list[Candidate] = []
+    for sentence in sentences:
+        if run and (
+            run[0].source is not sentence.source
+            or sentence.span.end - run[0].span.start > WINDOW_CHARS
+        ):
+            found.append(Window(tuple(run)))
+            run = []
+        run.append(sentence)
+    if run:
+        found.append(Window(tuple(run)))
+    return found
+
+
+def likeliest(found: Sequence[Window], weights: Weights, limit: int) -> list[Window]:
+    """The `limit` windows that share most with the question or were hits of the search, in reading order."""
+
+    def promise(window: Window) -> float:
+        source, span = window.sentences[0].source, window.span
+        stems = frozenset[str]().union(*(sentence.stems for sentence in window.sentences))
+        hit = any(span.start < hit.end and hit.start < span.end for hit in source.hits)
+        return weights.coverage(stems) + HIT_BONUS * hit + HIT_BONUS * source.relevance
+
+    order = sorted(range(len(found)), key=lambda place: (-promise(found[place]), place))
+    return [found[place] for place in sorted(order[:limit])]

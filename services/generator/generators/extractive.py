@@ -1,0 +1,104 @@
+"""Answers with verbatim sentences of the sources, or abstains. The default: no key, no download, no invention."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from services.generator.answers import Finish, Result, Sentence, Source, Usage
+from services.generator.extractive.choice import choose, sentences
+from services.generator.extractive.confidence import coefficients
+from services.generator.extractive.features import Encoder, read
+from services.generator.extractive.orders import gives_orders
+from services.generator.extractive.question import Question
+from services.generator.extractive.windows import Candidate, Weights, candidates, likeliest, windows
+from services.generator.settings import GeneratorSettings
+from services.minilm.model import MiniLM
+from services.rpc.deadline import Deadline
+from services.rpc.errors import DeadlineExceeded
+
+MAX_SENTENCES = 3
+# A question is cut here: the model reads no further.
+MAX_QUESTION_CHARS = 2000
+
+
+class ExtractiveGenerator:
+    """`threshold` is the confidence (0 to 1) below which it abstains; None takes the fitted one."""
+
+    provider = "extractive"
+
+    def __init__(
+        self, encoder: Encoder, *, max_windows: int = 16, threshold: float | None = None
+    ) -> None:
+        self.model = "all-MiniLM-L6-v2 late interaction"
+        self._encoder = encoder
+        self._max_windows = max_windows
+        self._coefficients = coefficients()
+        self._threshold = self._coefficients.threshold if threshold is None else threshold
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="extractive")
+
+    @classmethod
+    def create(cls, settings: GeneratorSettings) -> "ExtractiveGenerator":
+        return cls(
+            MiniLM.load(),
+            max_windows=settings.extractive_windows,
+            threshold=settings.extractive_threshold,
+        )
+
+    async def answer(
+        self, question: str, sources: Sequence[Source], max_output_tokens: int, deadline: Deadline
+    ) -> AsyncIterator[Sentence | Result]:
+        """See Generator. `max_output_tokens` does not apply: an answer has at most three sentences."""
+        loop = asyncio.get_running_loop()
+        work = loop.run_in_executor(self._executor, self.extract, question, sources)
+        try:
+            async with asyncio.timeout(deadline.rest()):
+                result = await work
+        except TimeoutError:
+            raise DeadlineExceeded(
+                "the sources could not be read in the time that is left"
+            ) from None
+        for sentence in result.sentences:
+            yield sentence
+        yield result
+
+    def extract(self, question: str, sources: Sequence[Source]) -> Result:
+        """The whole answer; blocks."""
+        asked = Question.of(question[:MAX_QUESTION_CHARS])
+        found = candidates(sources)
+        siblings: dict[int, list[Candidate]] = {source.index: [] for source in sources}
+        for sentence in found:
+            siblings[sentence.source.index].append(sentence)
+        weights = Weights.of(asked, found)
+        chosen = likeliest(windows(found), weights, self._max_windows)
+        if not chosen:
+            return self._abstain("the sources hold no text", 0.0)
+        reading = read(self._encoder, asked, chosen, weights)
+        logits = self._coefficients.sentence.logits(reading.features)
+        for place, sentence in enumerate(reading.sentences):
+            if gives_orders(sentence.text):
+                logits[place] = float("-inf")
+        places = choose(reading, logits, MAX_SENTENCES)
+        best = max(places, key=lambda place: (logits[place], -place))
+        if logits[best] == float("-inf"):
+            return self._abstain("the sources hold nothing but orders", 0.0)
+        confidence = self._coefficients.answer.probability(reading.answer_features(best))
+        if confidence < self._threshold:
+            return self._abstain("no sentence of the sources answers the question", confidence)
+        return Result(
+            Finish.COMPLETE,
+            tuple(sentences(reading, places, siblings)),
+            Usage(self.provider, self.model),
+            self.provider,
+            self.model,
+            confidence=confidence,
+        )
+
+    def _abstain(self, detail: str, confidence: float) -> Result:
+        return Result(
+            Finish.ABSTAINED,
+            usage=Usage(self.provider, self.model),
+            provider=self.provider,
+            model=self.model,
+            detail=detail,
+            confidence=confidence,
+        )

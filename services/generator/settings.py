@@ -1,0 +1,84 @@
+"""Settings of the generator. Every one is an environment variable; see the descriptions."""
+
+from pathlib import Path
+
+from pydantic import Field, SecretStr
+
+from services.rpc.settings import ServerSettings
+
+
+class GeneratorSettings(ServerSettings):
+    """Read once, at start."""
+
+    listen: str = Field("127.0.0.1:7404", description="host:port to serve gRPC on")
+    max_concurrency: int = Field(8, ge=1, le=1000, description="calls worked on at once")
+
+    generator: str = Field(
+        "extractive", description="who answers: extractive, anthropic or openai_compatible"
+    )
+    model: str = Field(
+        "",
+        validation_alias="RAG_MODEL",
+        description="model id of the anthropic or openai_compatible generator",
+    )
+    model_timeout_seconds: float = Field(
+        20.0,
+        gt=0,
+        le=600,
+        description="time for one small call: a rewrite, an expansion, a judgement",
+    )
+    max_output_tokens: int = Field(
+        1024, ge=1, le=16384, description="length of an answer where the request names none"
+    )
+    prices: Path | None = Field(
+        None,
+        description="YAML file of prices in dollars per million tokens, by model; none: no costs",
+    )
+
+    extractive_threshold: float | None = Field(
+        None, ge=0, le=1, description="confidence below which the extractive generator abstains"
+    )
+    extractive_windows: int = Field(
+        16,
+        ge=1,
+        le=200,
+        description="passages of about 200 tokens that the extractive generator reads",
+    )
+
+    anthropic_api_key: SecretStr = Field(
+        SecretStr(""), validation_alias="ANTHROPIC_API_KEY", description="key of the Claude API"
+    )
+    anthropic_base_url: str = Field(
+        "https://api.anthropic.com", validation_alias="ANTHROPIC_BASE_URL", description="Claude API"
+    )
+    openai_api_key: SecretStr = Field(
+        SecretStr(""),
+        validation_alias="OPENAI_API_KEY",
+        description="key of the server; may be empty",
+    )
+    openai_base_url: str = Field(
+        "",
+        validation_alias="OPENAI_BASE_URL",
+        description="a server with /v1/chat/completions (vLLM, TGI, llama.cpp): http://host:port/v1",
+    )
+
+    rewrite_with_model: bool = Field(
+        True, description="rewrite with the generator's model where it has one; else by rules"
+    )
+    synonyms_dir: Path | None = Field(
+        None, description="folder of <organization_id>.yaml files with synonyms"
+    )
+
+    judge: str = Field(
+        "", description="who judges support: alignment, onnx or llm; empty for nobody"
+    )
+    judge_dir: Path | None = Field(
+        None, description="folder of the onnx judge: model.onnx, tokenizer.json, config.json"
+    )
+
+    web_search: str = Field(
+        "", description="web search: searxng, brave or anthropic; empty for none"
+    )
+    searxng_url: str = Field("", description="address of a SearXNG server with its JSON format on")
+    brave_api_key: SecretStr = Field(SecretStr(""), description="key of the Brave Search API")
+    brave_base_url: str = Field("https://api.search.brave.com", description="Brave Search API")
