@@ -28,7 +28,7 @@ def pool(vectors: Matrix, factor: int) -> Matrix:
     if wanted >= len(vectors):
         return vectors
     try:
-        from scipy.cluster.hierarchy import fcluster, linkage  # type: ignore[import-untyped]
+        from scipy.cluster.hierarchy import fcluster, linkage
     except ModuleNotFoundError:
         raise FailedPrecondition(
             "token pooling needs SciPy: pip install 'folio[pooling]'"

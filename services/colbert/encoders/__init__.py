@@ -1,0 +1,46 @@
+"""Models that turn a text into one vector per token. One file each; add it to ENCODERS."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Matrix = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """One text: `vectors` (n, dim), rows of length 1; n is 0 where nothing is left to encode.
+
+    `tokens` are what the rows stand for; documents may leave them empty. `truncated` says that the
+    text was longer than the model reads.
+    """
+
+    vectors: Matrix
+    tokens: tuple[str, ...] = ()
+    truncated: bool = False
+
+
+class Encoder(Protocol):
+    """A late-interaction model. Its methods block; they are called in an executor, one at a time."""
+
+    provider: str
+    model: str
+    revision: str
+    dim: int
+    # Tokens that are read of a query and of a document, special tokens included.
+    query_length: int
+    document_length: int
+
+    def encode_queries(self, texts: Sequence[str]) -> list[Encoded]: ...
+
+    def encode_documents(self, texts: Sequence[str]) -> list[Encoded]: ...
+
+
+# Name in FOLIO_COLBERT_ENCODER -> class; each is constructed by its `create(settings)`.
+ENCODERS: Mapping[str, str] = {
+    "minilm": "services.colbert.encoders.minilm:MiniLMEncoder",
+    "pylate": "services.colbert.encoders.pylate:PyLateEncoder",
+}

@@ -1,0 +1,39 @@
+"""all-MiniLM-L6-v2's token vectors, as they are: no training for late interaction, no prefixes."""
+
+from collections.abc import Sequence
+
+from services.colbert.encoders import Encoded
+from services.colbert.settings import ColbertSettings
+from services.minilm.model import MiniLM
+from services.minilm.settings import MiniLMSettings
+
+
+class MiniLMEncoder:
+    """The embedded default. [CLS] and [SEP] are encoded and dropped (see MiniLM.token_vectors)."""
+
+    provider = "minilm"
+
+    def __init__(self, model: MiniLM, query_length: int, document_length: int) -> None:
+        self._model = model
+        self.model = model.model_id
+        self.revision = model.revision
+        self.dim = model.dim
+        self.query_length = min(query_length, model.max_positions)
+        self.document_length = min(document_length, model.max_positions)
+
+    @classmethod
+    def create(cls, settings: ColbertSettings) -> "MiniLMEncoder":
+        model = MiniLM.load(MiniLMSettings())
+        return cls(model, settings.query_length or 256, settings.document_length or 512)
+
+    def encode_queries(self, texts: Sequence[str]) -> list[Encoded]:
+        return self._encode(texts, self.query_length)
+
+    def encode_documents(self, texts: Sequence[str]) -> list[Encoded]:
+        return self._encode(texts, self.document_length)
+
+    def _encode(self, texts: Sequence[str], length: int) -> list[Encoded]:
+        return [
+            Encoded(item.vectors, item.tokens, item.truncated)
+            for item in self._model.encode(texts, length)
+        ]

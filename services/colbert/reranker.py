@@ -1,0 +1,256 @@
+"""The stage's work: score candidates for a query, index documents, search exhaustively."""
+
+import hashlib
+import heapq
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from native import maxsim
+from native.maxsim import Tiles
+from services.colbert.cache import TileCache
+from services.colbert.chunks import Chunks
+from services.colbert.encoding import Document, Encoding, Query
+from services.colbert.scoring import Scorer
+from services.colbert.store import Filter, TokenStore
+from services.rerank.ranking import Outcome
+from services.rpc.errors import FailedPrecondition, InvalidArgument
+from services.rpc.identity import Principal
+
+Matrix = NDArray[np.float32]
+
+MAX_QUERY_TOKENS: Final = 1024
+# Queries whose vectors are remembered: one question is scored several times on its way.
+_QUERIES_REMEMBERED = 1000
+# Chunks stored in one transaction of IndexDocument: what a killed run repeats at most.
+_INDEX_STEP = 32
+# Chunks fetched at once by SearchExact.
+_SEARCH_STEP = 1000
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the caller asked for."""
+
+    alignments: bool = False
+    refuse_truncation: bool = False
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Outcomes in the caller's order, the query they are for, and the time by part in ms."""
+
+    outcomes: list[Outcome]
+    query: Query
+    timings_ms: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Hit:
+    chunk_id: int
+    score: float
+    score_per_token: float
+
+
+@dataclass(frozen=True)
+class Progress:
+    done: int
+    total: int
+    failed: int
+
+
+class Reranker:
+    """Late interaction over texts, vectors and stored chunks."""
+
+    def __init__(
+        self,
+        encoding: Encoding,
+        store: TokenStore,
+        chunks: Chunks,
+        cache: TileCache,
+        scorer: Scorer,
+        max_exact_chunks: int,
+    ) -> None:
+        self.encoding = encoding
+        self._store = store
+        self._chunks = chunks
+        self._cache = cache
+        self._scorer = scorer
+        self._max_exact = max_exact_chunks
+        self._queries: OrderedDict[tuple[int, str], Query] = OrderedDict()
+
+    async def query(self, principal: Principal, text: str, options: Options | None = None) -> Query:
+        """A query's vectors. InvalidArgument where it has no token, or too many and none may be cut."""
+        key = (principal.organization_id, text)
+        query = self._queries.get(key)
+        if query is None:
+            query = await self.encoding.query(text)
+            if not len(query.vectors):
+                raise InvalidArgument.field("text", "holds no token that can be scored")
+            self._queries[key] = query
+            if len(self._queries) > _QUERIES_REMEMBERED:
+                self._queries.popitem(last=False)
+        if query.truncated and options and options.refuse_truncation:
+            raise InvalidArgument.field(
+                "text",
+                f"has more than the {self.encoding.encoder.query_length} tokens that are read",
+            )
+        return query
+
+    def given_query(self, vectors: Matrix) -> Query:
+        """A caller's own query vectors. InvalidArgument where they cannot be scored."""
+        if not 1 <= len(vectors) <= MAX_QUERY_TOKENS:
+            raise InvalidArgument.field(
+                "vectors.rows", f"is {len(vectors)}; expected 1 to {MAX_QUERY_TOKENS}"
+            )
+        if not np.isfinite(vectors).all() or float(np.abs(vectors).max()) > 2.0**52:
+            raise InvalidArgument.field("vectors.data", "holds a value that is not finite")
+        return Query(vectors)
+
+    async def rerank_chunks(
+        self, principal: Principal, query: Query, ids: Sequence[int], options: Options
+    ) -> Scored:
+        """By chunk id. NotFound for an id that the principal may not see."""
+        self._require_dim(query)
+        if options.alignments and self.encoding.pool_factor > 1:
+            raise FailedPrecondition(
+                "the index pools its tokens, so a stored row is no single token; ask for alignments"
+                " with texts",
+                reason="POOLED",
+            )
+        started = time.perf_counter()
+        tiles = await self._chunks.tiles(principal, ids)
+        fetched = time.perf_counter()
+        outcomes = await self._scorer.tiles(query, tiles, alignments=options.alignments)
+        ended = time.perf_counter()
+        return Scored(outcomes, query, _ms(fetch=fetched - started, score=ended - fetched))
+
+    async def rerank_texts(
+        self, principal: Principal, query: Query, texts: Sequence[str], options: Options
+    ) -> Scored:
+        """By text. InvalidArgument where one is too long and none may be cut."""
+        self._require_dim(query)
+        started = time.perf_counter()
+        documents = await self._documents(principal, texts, options)
+        encoded = time.perf_counter()
+        if options.refuse_truncation:
+            for index, document in enumerate(documents):
+                if document.truncated:
+                    raise InvalidArgument.field(
+                        f"texts.texts[{index}]",
+                        f"has more than the {self.encoding.encoder.document_length} tokens"
+                        " that are read",
+                    )
+        outcomes = await self._scorer.tiles(
+            query, [document.tiles for document in documents], alignments=options.alignments
+        )
+        ended = time.perf_counter()
+        flagged = [
+            replace(outcome, truncated=document.truncated) if document.truncated else outcome
+            for outcome, document in zip(outcomes, documents, strict=True)
+        ]
+        return Scored(flagged, query, _ms(encode=encoded - started, score=ended - encoded))
+
+    async def rerank_vectors(
+        self, query: Query, documents: Sequence[Matrix], options: Options
+    ) -> Scored:
+        """By the caller's own vectors, of any model, in fp32."""
+        if documents and documents[0].shape[1] != query.vectors.shape[1]:
+            raise InvalidArgument.field(
+                "document_vectors.tokens.dim",
+                f"is {documents[0].shape[1]}; the query's is {query.vectors.shape[1]}",
+            )
+        started = time.perf_counter()
+        outcomes = await self._scorer.matrices(query, documents, alignments=options.alignments)
+        return Scored(outcomes, query, _ms(score=time.perf_counter() - started))
+
+    async def index(
+        self, principal: Principal, document_id: int, version: int
+    ) -> AsyncIterator[Progress]:
+        """Encodes what a version has no vectors of, in order; progress after each step."""
+        total, missing = await self._store.version(principal, document_id, version)
+        done, failed = total - len(missing), 0
+        yield Progress(done, total, failed)
+        for start in range(0, len(missing), _INDEX_STEP):
+            step = missing[start : start + _INDEX_STEP]
+            failed += await self._chunks.index(principal, step)
+            done += len(step)
+            yield Progress(done, total, failed)
+
+    async def search(
+        self, principal: Principal, query: Query, wanted: Filter, limit: int
+    ) -> tuple[list[Hit], int]:
+        """The best `limit` of all visible chunks that pass the filter, and how many were scored.
+
+        FailedPrecondition where more chunks pass than the stage scores.
+        """
+        ids = await self._store.filtered(principal, wanted, self._max_exact + 1)
+        if len(ids) > self._max_exact:
+            raise FailedPrecondition(
+                f"more than {self._max_exact} chunks pass the filter; narrow it, or search with"
+                " the retriever",
+                reason="TOO_MANY_CHUNKS",
+            )
+        packed = maxsim.Query(query.vectors, dtype="int8")
+        best: list[tuple[float, int]] = []
+        for start in range(0, len(ids), _SEARCH_STEP):
+            step = ids[start : start + _SEARCH_STEP]
+            tiles = await self._chunks.tiles(principal, step)
+            present = [
+                (chunk_id, item)
+                for chunk_id, item in zip(step, tiles, strict=True)
+                if item is not None and item.tokens
+            ]
+            scores = await self._scorer.scores(packed, [item for _, item in present])
+            found = zip(scores.tolist(), (-chunk_id for chunk_id, _ in present), strict=True)
+            best = heapq.nlargest(limit, [*best, *found])
+        count = len(query.vectors)
+        return [Hit(-negative, score, score / count) for score, negative in best], len(ids)
+
+    async def _documents(
+        self, principal: Principal, texts: Sequence[str], options: Options
+    ) -> list[Document]:
+        """Texts' tiles, remembered by digest where nothing was cut."""
+        organization = principal.organization_id
+        unpooled = options.alignments and self.encoding.pool_factor > 1
+        keys = [
+            (organization, (hashlib.sha256(text.encode("utf-8", "replace")).digest(), unpooled))
+            for text in texts
+        ]
+        known: dict[int, Tiles] = {}
+        for index, key in enumerate(keys):
+            tiles = self._cache.get(key)
+            if tiles is not None:
+                known[index] = tiles
+        # Each distinct text once; duplicates share its result.
+        missing = {keys[index]: text for index, text in enumerate(texts) if index not in known}
+        encoded = dict(
+            zip(
+                missing,
+                await self.encoding.documents(list(missing.values()), lossless=unpooled),
+                strict=True,
+            )
+        )
+        for key, document in encoded.items():
+            if document.tiles is not None and not document.truncated:
+                self._cache.put(key, document.tiles)
+        return [
+            Document(known[index]) if index in known else encoded[key]
+            for index, key in enumerate(keys)
+        ]
+
+    def _require_dim(self, query: Query) -> None:
+        dim = query.vectors.shape[1]
+        if dim != self.encoding.dim:
+            raise InvalidArgument.field(
+                "vectors.dim", f"is {dim}; this model's vectors have {self.encoding.dim}"
+            )
+
+
+def _ms(**seconds: float) -> dict[str, float]:
+    return {name: value * 1000 for name, value in seconds.items()}

@@ -1,0 +1,202 @@
+"""The stage's RPCs: unpack, call the reranker, pack."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import date
+from importlib.metadata import version
+from typing import Any
+
+import grpc
+import numpy as np
+
+from folio.common.v1 import document_pb2, stage_pb2
+from folio.rerank.v1 import (
+    late_interaction_pb2,
+    late_interaction_pb2_grpc,
+    rerank_pb2,
+    rerank_pb2_grpc,
+)
+from native import maxsim
+from services.colbert.encoding import Query
+from services.colbert.matrices import pack, unpack, unpack_documents
+from services.colbert.reranker import Options, Reranker, Scored
+from services.colbert.settings import ColbertSettings
+from services.colbert.store import Filter
+from services.rerank import wire
+from services.rerank.stream import stream
+from services.rpc import identity
+from services.rpc.errors import InvalidArgument
+from services.rpc.identity import Principal
+from services.rpc.limits import Gate
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class ColbertServicer(
+    rerank_pb2_grpc.RerankServiceServicer,
+    late_interaction_pb2_grpc.LateInteractionServiceServicer,
+):
+    """RerankService and LateInteractionService on one reranker."""
+
+    def __init__(self, reranker: Reranker, settings: ColbertSettings) -> None:
+        self._reranker = reranker
+        self._settings = settings
+        self._gate = Gate(settings.max_concurrency, settings.max_queue)
+
+    async def Rerank(
+        self, request: rerank_pb2.RerankRequest, context: Context
+    ) -> rerank_pb2.RerankResponse:
+        return await self._rerank(request)
+
+    async def StreamRerank(
+        self, requests: AsyncIterator[rerank_pb2.StreamRerankRequest], context: Context
+    ) -> AsyncIterator[rerank_pb2.StreamRerankResponse]:
+        async for answer in stream(requests, self._rerank, self._settings.stream_in_flight):
+            yield answer
+
+    async def GetCapabilities(
+        self, request: rerank_pb2.GetCapabilitiesRequest, context: Context
+    ) -> rerank_pb2.GetCapabilitiesResponse:
+        encoding = self._reranker.encoding
+        return rerank_pb2.GetCapabilitiesResponse(
+            capabilities=stage_pb2.Capabilities(
+                service="colbert",
+                version=version("folio"),
+                provider=encoding.encoder.provider,
+                model=encoding.encoder.model,
+                revision=encoding.encoder.revision,
+                dim=encoding.dim,
+                score_type=stage_pb2.SCORE_TYPE_MAXSIM_SUM,
+                limits={
+                    "max_candidates": 10_000,
+                    "max_query_tokens": encoding.encoder.query_length,
+                    "max_document_tokens": encoding.encoder.document_length,
+                    "max_exact_chunks": self._settings.max_exact_chunks,
+                    "max_message_bytes": self._settings.max_message_bytes,
+                },
+                details={"kernel": maxsim.kernel(), "vectors": encoding.key},
+            ),
+            accepts_texts=True,
+            accepts_chunk_ids=True,
+            accepts_vectors=True,
+            gives_alignments=True,
+        )
+
+    async def IndexDocument(
+        self, request: late_interaction_pb2.IndexDocumentRequest, context: Context
+    ) -> AsyncIterator[late_interaction_pb2.IndexDocumentResponse]:
+        steps = self._reranker.index(identity.current(), request.document_id, request.version)
+        async for progress in steps:
+            yield late_interaction_pb2.IndexDocumentResponse(
+                chunks_done=progress.done,
+                chunks_total=progress.total,
+                chunks_failed=progress.failed,
+            )
+
+    async def SearchExact(
+        self, request: late_interaction_pb2.SearchExactRequest, context: Context
+    ) -> late_interaction_pb2.SearchExactResponse:
+        principal = identity.current()
+        async with self._gate:
+            query = await self._reranker.query(principal, request.text)
+            hits, scored = await self._reranker.search(
+                principal, query, _filter(request.filter), request.limit
+            )
+        return late_interaction_pb2.SearchExactResponse(
+            hits=[
+                late_interaction_pb2.ExactHit(
+                    chunk_id=hit.chunk_id, score=hit.score, score_per_token=hit.score_per_token
+                )
+                for hit in hits
+            ],
+            model=self._reranker.encoding.key,
+            chunks_scored=scored,
+        )
+
+    async def Encode(
+        self, request: late_interaction_pb2.EncodeRequest, context: Context
+    ) -> late_interaction_pb2.EncodeResponse:
+        encoding = self._reranker.encoding
+        texts = list(request.texts)
+        async with self._gate:
+            if request.encode_as == late_interaction_pb2.ENCODE_AS_QUERY:
+                queries = [await encoding.query(text) for text in texts]
+                rows = [(query.vectors, query.truncated) for query in queries]
+            else:
+                rows = [
+                    (item.vectors, item.truncated)
+                    if item is not None
+                    else (np.empty((0, encoding.dim), np.float32), False)
+                    for item in await encoding.matrices(texts)
+                ]
+        return late_interaction_pb2.EncodeResponse(
+            tokens=pack(np.concatenate([vectors for vectors, _ in rows])),
+            lengths=[len(vectors) for vectors, _ in rows],
+            truncated=[truncated for _, truncated in rows],
+            model=encoding.key,
+        )
+
+    async def _rerank(self, request: rerank_pb2.RerankRequest) -> rerank_pb2.RerankResponse:
+        principal = identity.current()
+        options = Options(
+            alignments=request.options.alignments,
+            refuse_truncation=request.options.truncation == rerank_pb2.TRUNCATION_NONE,
+        )
+        async with self._gate:
+            query = await self._query(principal, request, options)
+            scored = await self._score(principal, query, request, options)
+        return wire.response(
+            scored.outcomes,
+            top_n=request.options.top_n,
+            model=self._reranker.encoding.encoder.model,
+            query_tokens=len(query.vectors),
+            timings_ms=scored.timings_ms,
+            query_token_texts=query.tokens if options.alignments else (),
+        )
+
+    async def _query(
+        self, principal: Principal, request: rerank_pb2.RerankRequest, options: Options
+    ) -> Query:
+        if request.HasField("vectors"):
+            vectors = await asyncio.to_thread(unpack, request.vectors, "vectors")
+            return self._reranker.given_query(vectors)
+        return await self._reranker.query(principal, request.text, options)
+
+    async def _score(
+        self,
+        principal: Principal,
+        query: Query,
+        request: rerank_pb2.RerankRequest,
+        options: Options,
+    ) -> Scored:
+        form = request.WhichOneof("candidates")
+        if form == "chunk_ids":
+            return await self._reranker.rerank_chunks(
+                principal, query, list(request.chunk_ids.ids), options
+            )
+        if form == "texts":
+            return await self._reranker.rerank_texts(
+                principal, query, list(request.texts.texts), options
+            )
+        given = request.document_vectors
+        documents = await asyncio.to_thread(
+            unpack_documents, given.tokens, list(given.lengths), "document_vectors"
+        )
+        return await self._reranker.rerank_vectors(query, documents, options)
+
+
+def _filter(message: document_pb2.Filter) -> Filter:
+    return Filter(
+        documents=list(message.document_ids) or None,
+        collections=list(message.collections) or None,
+        kinds=list(message.kinds) or None,
+        published_from=_date(message.published_from, "filter.published_from"),
+        published_until=_date(message.published_until, "filter.published_until"),
+    )
+
+
+def _date(text: str, field: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise InvalidArgument.field(field, "is no date of the calendar") from None

@@ -1,0 +1,119 @@
+"""Every environment variable of the colbert stage."""
+
+from pathlib import Path
+
+from pydantic import Field
+
+from services.postgres.settings import PostgresSettings
+
+
+class ColbertSettings(PostgresSettings):
+    """Settings of the late-interaction stage."""
+
+    listen: str = Field("127.0.0.1:7402", description="host:port to serve gRPC on")
+    encoder: str = Field(
+        "minilm",
+        validation_alias="FOLIO_COLBERT_ENCODER",
+        description="provider of token vectors: minilm or pylate",
+    )
+    model: str = Field(
+        "",
+        validation_alias="FOLIO_COLBERT_MODEL",
+        description="ColBERT checkpoint for pylate: a folder or a hub id",
+    )
+    revision: str = Field(
+        "",
+        validation_alias="FOLIO_COLBERT_REVISION",
+        description="commit of the checkpoint on its hub; empty for its newest",
+    )
+    query_length: int = Field(
+        0,
+        ge=0,
+        le=1024,
+        validation_alias="FOLIO_COLBERT_QUERY_LENGTH",
+        description="tokens read of a query; 0 for the model's own",
+    )
+    document_length: int = Field(
+        0,
+        ge=0,
+        le=8192,
+        validation_alias="FOLIO_COLBERT_DOCUMENT_LENGTH",
+        description="tokens read of a document; 0 for the model's own",
+    )
+    pool_factor: int = Field(
+        1,
+        ge=1,
+        le=8,
+        validation_alias="FOLIO_COLBERT_POOL_FACTOR",
+        description="token pooling of stored documents: 1 none, 2 half, 3 a third of the vectors",
+    )
+    projection: Path | None = Field(
+        None,
+        validation_alias="FOLIO_COLBERT_PROJECTION",
+        description=".npy matrix (out, dim) that reduces the dimension of queries and documents",
+    )
+    leases: bool = Field(
+        True,
+        validation_alias="FOLIO_COLBERT_LEASES",
+        description="remember which chunks a tenant may see until PostgreSQL notifies of a change;"
+        " off: ask on every call (also off without prepared statements: LISTEN needs a session)",
+    )
+    cache_bytes: int = Field(
+        2 * 2**30,
+        ge=2**20,
+        validation_alias="FOLIO_COLBERT_CACHE_BYTES",
+        description="memory for token vectors; the least recently used go first",
+    )
+    kernel_threads: int = Field(
+        1,
+        ge=1,
+        le=64,
+        validation_alias="FOLIO_COLBERT_KERNEL_THREADS",
+        description="threads of one MaxSim call",
+    )
+    kernel_workers: int = Field(
+        4,
+        ge=1,
+        le=64,
+        validation_alias="FOLIO_COLBERT_KERNEL_WORKERS",
+        description="MaxSim calls that run at once",
+    )
+    batch_tokens: int = Field(
+        2048,
+        ge=64,
+        le=2**20,
+        validation_alias="FOLIO_COLBERT_BATCH_TOKENS",
+        description="tokens encoded together, across calls",
+    )
+    batch_wait_ms: float = Field(
+        2.0,
+        ge=0,
+        le=1000,
+        validation_alias="FOLIO_COLBERT_BATCH_WAIT_MS",
+        description="how long a text waits for others to share a batch with",
+    )
+    queue_tokens: int = Field(
+        1_000_000,
+        ge=1024,
+        validation_alias="FOLIO_COLBERT_QUEUE_TOKENS",
+        description="tokens that may wait to be encoded; calls beyond that are refused",
+    )
+    stream_in_flight: int = Field(
+        16,
+        ge=1,
+        le=1024,
+        validation_alias="FOLIO_COLBERT_STREAM_IN_FLIGHT",
+        description="requests of one stream worked on at once",
+    )
+    max_exact_chunks: int = Field(
+        50_000,
+        ge=1,
+        validation_alias="FOLIO_COLBERT_MAX_EXACT_CHUNKS",
+        description="chunks that SearchExact scores at most; a call over more is refused",
+    )
+    max_encode_on_demand: int = Field(
+        256,
+        ge=0,
+        validation_alias="FOLIO_COLBERT_MAX_ENCODE_ON_DEMAND",
+        description="chunks without stored vectors that one call may have encoded",
+    )

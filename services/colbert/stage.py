@@ -1,0 +1,91 @@
+"""Puts the stage together: database, encoder, memory, scorer."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+
+from folio.rerank.v1 import late_interaction_pb2_grpc, rerank_pb2_grpc
+from services.colbert.cache import TileCache
+from services.colbert.chunks import Chunks
+from services.colbert.encoders import ENCODERS, Encoder
+from services.colbert.encoding import Encoding
+from services.colbert.reranker import Reranker
+from services.colbert.scoring import Scorer
+from services.colbert.servicer import ColbertServicer
+from services.colbert.settings import ColbertSettings
+from services.colbert.store import TokenStore
+from services.colbert.visibility import Visibility
+from services.postgres import gates
+from services.postgres.migrate import latest
+from services.postgres.pool import TenantPool, alive, open_pool
+from services.rpc.providers import load
+
+# The retriever owns the schema; its number must be the one that this code was released with.
+_MIGRATIONS = Path(__file__).parents[1] / "retriever" / "migrations"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What serve() needs of this stage."""
+
+    servicer: ColbertServicer
+    reranker: Reranker
+    pool: TenantPool
+
+    def register(self, server: grpc.aio.Server) -> Sequence[str]:
+        rerank_pb2_grpc.add_RerankServiceServicer_to_server(self.servicer, server)
+        late_interaction_pb2_grpc.add_LateInteractionServiceServicer_to_server(
+            self.servicer, server
+        )
+        return ["folio.rerank.v1.RerankService", "folio.rerank.v1.LateInteractionService"]
+
+    async def warm_up(self) -> None:
+        """The first inference allocates the model's memory; no caller should wait for that."""
+        await self.reranker.encoding.query("warm up")
+        await self.reranker.encoding.documents(["warm up"])
+        await gates.check(self.pool, latest(_MIGRATIONS))
+
+    async def check(self) -> None:
+        """Raises while the database is away."""
+        await alive(self.pool)
+
+
+@asynccontextmanager
+async def open_stage(
+    settings: ColbertSettings, encoder: Encoder | None = None
+) -> AsyncIterator[Stage]:
+    """Opens all that the stage holds, and closes it. `encoder` stands in for the configured one."""
+    if encoder is None:
+        encoder = await asyncio.to_thread(_load_encoder, settings)
+    encoding = Encoding(encoder, settings)
+    cache, visibility = TileCache(settings.cache_bytes), Visibility()
+    listener: asyncio.Task[None] | None = None
+    executor = ThreadPoolExecutor(settings.kernel_workers, "maxsim")
+    async with open_pool(settings) as pool:
+        try:
+            if settings.leases and settings.database_prepared_statements:
+                url = settings.database_url.get_secret_value()
+                listener = asyncio.create_task(visibility.listen(url))
+            store = TokenStore(pool, encoding.key)
+            chunks = Chunks(store, encoding, cache, visibility, settings.max_encode_on_demand)
+            scorer = Scorer(executor, settings.kernel_threads)
+            reranker = Reranker(encoding, store, chunks, cache, scorer, settings.max_exact_chunks)
+            yield Stage(ColbertServicer(reranker, settings), reranker, pool)
+        finally:
+            if listener is not None:
+                listener.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await listener
+            await encoding.close()
+            await asyncio.to_thread(executor.shutdown)
+
+
+def _load_encoder(settings: ColbertSettings) -> Encoder:
+    encoder: Encoder = load(ENCODERS, settings.encoder).create(settings)
+    return encoder
