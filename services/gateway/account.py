@@ -1,8 +1,8 @@
 """The account that every reply gives of its making: each stage, what became of it, how long it took."""
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from folio.common.v1 import stage_pb2
@@ -14,10 +14,10 @@ SKIPPED = stage_pb2.STAGE_STATUS_SKIPPED
 DEGRADED = stage_pb2.STAGE_STATUS_DEGRADED
 MAX_REASON_CHARACTERS = 300
 
-Emit = Callable[[gateway_pb2.StreamAskResponse], Awaitable[None]]
+Emit = Callable[[gateway_pb2.StreamAskResponse], None]
 
 
-async def nowhere(event: gateway_pb2.StreamAskResponse) -> None:
+def nowhere(event: gateway_pb2.StreamAskResponse) -> None:
     """Emits to nobody: for calls that do not stream."""
 
 
@@ -51,8 +51,8 @@ class Account:
     def elapsed_ms(self) -> float:
         return (time.perf_counter() - self.started) * 1e3
 
-    @asynccontextmanager
-    async def step(self, stage: str, *, needed: bool = False) -> AsyncIterator[Step]:
+    @contextmanager
+    def step(self, stage: str, *, needed: bool = False) -> Iterator[Step]:
         """Times a stage and reports it. A FolioError inside becomes a degraded report, unless it is `needed`."""
         step, started = Step(stage), time.perf_counter()
         self.waiting_for = stage
@@ -62,13 +62,13 @@ class Account:
             if needed:
                 raise
             step.degrade(f"{error.code.name}: {error.message}")
-        await self._report(step, (time.perf_counter() - started) * 1e3)
+        self._report(step, (time.perf_counter() - started) * 1e3)
 
-    async def skip(self, stage: str, reason: str) -> None:
+    def skip(self, stage: str, reason: str) -> None:
         """Reports a stage that does not run."""
-        await self._report(Step(stage, SKIPPED, reason), 0.0)
+        self._report(Step(stage, SKIPPED, reason), 0.0)
 
-    async def _report(self, step: Step, elapsed_ms: float) -> None:
+    def _report(self, step: Step, elapsed_ms: float) -> None:
         report = stage_pb2.StageReport(
             stage=step.stage,
             status=step.status,
@@ -77,7 +77,7 @@ class Account:
             model=step.model,
         )
         self.reports.append(report)
-        await self.emit(gateway_pb2.StreamAskResponse(stage=report))
+        self.emit(gateway_pb2.StreamAskResponse(stage=report))
 
     def spend(self, usage: stage_pb2.Usage) -> None:
         """Adds what a provider charged, if it charged anything."""

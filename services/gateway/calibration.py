@@ -1,11 +1,10 @@
 """From a model's score to the probability that the documents answer: Platt scaling, one file per model.
 
-A file is JSON: {"model": id as the stage names it, "signal": "score_per_token" | "score" | "dense_score", "slope", "intercept",
-"threshold", "floor", "least_above_floor", "dataset", "date", "questions"}. A threshold holds only for the model
-that it was swept with, so a model without a file has no probability, and the route says so instead of guessing.
+A file is JSON with the fields of Calibration below. A threshold holds only for the model that it was swept with, so a
+model without a file has no probability, and the route says so instead of guessing.
 
-Source: J. Platt, Probabilistic Outputs for Support Vector Machines (1999); H.-T. Lin, C.-J. Lin, R. Weng, A Note on Platt's
-Probabilistic Outputs (2007).
+Source: J. Platt, Probabilistic Outputs for Support Vector Machines (1999); H.-T. Lin, C.-J. Lin, R. Weng, A Note on
+Platt's Probabilistic Outputs (2007).
 """
 
 import math
@@ -27,7 +26,7 @@ class Calibration(BaseModel):
 
     model: str = Field(min_length=1)
     signal: Literal["score_per_token", "score", "dense_score"]
-    slope: float = Field(allow_inf_nan=False)
+    slope: float = Field(gt=0, allow_inf_nan=False)
     intercept: float = Field(allow_inf_nan=False)
     threshold: float = Field(ge=0, le=1, description="answer from this probability on")
     floor: float = Field(0.0, ge=0, le=1, description="a hit clears the floor from here on")

@@ -1,6 +1,6 @@
 """Decides what a question gets: an answer, a web search, an honest no, or a question back. Pure."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -33,6 +33,7 @@ class Route:
     probability: float = 0.0
     threshold: float = 0.0
     probabilities: tuple[float, ...] = ()
+    floor: float = 0.0
     # Why no probability could be given, if none could.
     uncalibrated: str = ""
 
@@ -49,8 +50,8 @@ class Router:
     ) -> Route:
         """Routes on the top probability and on how many hits cleared the floor.
 
-        Without hits: no. Without a calibration of the very model that scored, no threshold is applied: the generator reads, and
-        the check of its answer decides.
+        Without hits: no. Without a calibration of the very model that scored, no threshold is applied: the generator
+        reads, and the check of its answer decides.
         """
         no = Decision.WEB if web else Decision.ABSTAIN
         if hits == 0:
@@ -77,32 +78,23 @@ class Router:
             decision = Decision.CLARIFY
         else:
             decision = no
-        return Route(decision, best, limit, each)
+        return Route(decision, best, limit, each, calibration.floor)
 
 
 def spread(
-    documents: Sequence[int],
-    limit: int,
-    per_document: int,
-    relevant: Callable[[int], bool],
+    documents: Sequence[int], limit: int, per_document: int, relevant: Sequence[bool]
 ) -> list[int]:
     """Which hits to keep: positions of at most `limit`, best first, few of one document.
 
-    `documents[i]` is hit i's document. Beyond `per_document` hits of one document, a hit gives way to `relevant` hits of
-    other documents, and only to those: where one document alone knows, it keeps all the places.
+    `documents[i]` is hit i's document. Beyond `per_document` hits of one document, a hit gives way to relevant hits
+    of other documents, and only to those: where one document alone knows, it keeps all the places.
     """
-    if per_document <= 0:
-        return list(range(min(limit, len(documents))))
     counts: dict[int, int] = {}
-    first, deferred = [], []
+    first: list[int] = []
+    deferred: list[int] = []
     for position, document in enumerate(documents):
         counts[document] = counts.get(document, 0) + 1
-        if counts[document] > per_document:
-            deferred.append(position)
-        elif relevant(position):
-            first.append(position)
-        else:
-            deferred.append(position)
-    kept = first[:limit]
-    kept += deferred[: limit - len(kept)]
+        welcome = relevant[position] and not 0 < per_document < counts[document]
+        (first if welcome else deferred).append(position)
+    kept = first[:limit] + deferred[: max(0, limit - len(first))]
     return sorted(kept)

@@ -1,12 +1,10 @@
 """Every setting of the gateway."""
 
-from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, model_validator
 
-from services.gateway.stages import RerankerAddress
 from services.rpc.settings import ServerSettings
 
 DEFAULT_CALIBRATION = Path(__file__).parent / "calibration"
@@ -51,12 +49,16 @@ class GatewaySettings(ServerSettings):
     jwt_scopes_claim: str = Field("scope", description="claim with the scopes: a list, or words")
 
     # Where the stages are.
-    retriever: str = Field("127.0.0.1:7401", description="address of the retriever")
-    rerankers: str = Field(
-        "colbert=127.0.0.1:7402",
-        description="rerankers in order, name=address with commas between; name is colbert or crossencoder",
+    retriever_address: str = Field("127.0.0.1:7401", description="host:port of the retriever")
+    colbert_address: str = Field(
+        "127.0.0.1:7402", description="host:port of the first reranker; empty: none"
     )
-    generator: str = Field("127.0.0.1:7404", description="address of the generator; empty: none")
+    crossencoder_address: str = Field(
+        "", description="host:port of the second reranker; empty: none"
+    )
+    generator_address: str = Field(
+        "127.0.0.1:7404", description="host:port of the generator; empty: none"
+    )
     breaker_failures: int = Field(
         5, ge=1, description="failures in a row after which a stage is left alone"
     )
@@ -86,9 +88,10 @@ class GatewaySettings(ServerSettings):
     )
 
     search_candidates: int = Field(100, ge=1, le=1000, description="hits of the search")
-    colbert_keep: int = Field(50, ge=1, le=1000, description="hits that colbert hands on")
-    crossencoder_keep: int = Field(10, ge=1, le=1000, description="hits that crossencoder hands on")
-    answer_hits: int = Field(10, ge=1, le=50, description="hits whose passages are read")
+    colbert_candidates: int = Field(50, ge=1, le=1000, description="hits that colbert hands on")
+    crossencoder_candidates: int = Field(
+        10, ge=1, le=50, description="hits that crossencoder hands on, whose passages are read"
+    )
     max_per_document: int = Field(
         3, ge=0, description="hits of one document, while others are relevant too; 0: no bound"
     )
@@ -132,12 +135,6 @@ class GatewaySettings(ServerSettings):
         description="providers that run inside the suite; text sent to any other is egress",
     )
 
-    @field_validator("rerankers")
-    @classmethod
-    def _readable(cls, value: str) -> str:
-        RerankerAddress.parse_all(value)
-        return value
-
     @model_validator(mode="after")
     def _jwt_is_whole(self) -> "GatewaySettings":
         if self.jwt_algorithm:
@@ -149,7 +146,11 @@ class GatewaySettings(ServerSettings):
                 raise ValueError("FOLIO_JWT_KEY must not be the internal secret")
         return self
 
-    @cached_property
-    def reranker_addresses(self) -> tuple[RerankerAddress, ...]:
-        """The rerankers, in the order in which they run."""
-        return RerankerAddress.parse_all(self.rerankers)
+    @property
+    def rerankers(self) -> tuple[tuple[str, str], ...]:
+        """(name, address) of the rerankers there are, in the order in which they run."""
+        all_of_them = (
+            ("colbert", self.colbert_address),
+            ("crossencoder", self.crossencoder_address),
+        )
+        return tuple((name, address) for name, address in all_of_them if address)

@@ -2,29 +2,28 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import grpc
 from google.protobuf.message import Message
 
-from folio.common.v1 import stage_pb2
 from folio.generator.v1 import generator_pb2, generator_pb2_grpc
 from folio.rerank.v1 import late_interaction_pb2_grpc, rerank_pb2, rerank_pb2_grpc
 from folio.retriever.v1 import retriever_pb2, retriever_pb2_grpc
 from services.gateway.breaker import Breaker, Throttle, Verdict
+from services.gateway.settings import GatewaySettings
 from services.rpc import identity
 from services.rpc.channels import open_channel
 from services.rpc.errors import Code, DeadlineExceeded, FolioError, Internal, Unavailable
-from services.rpc.settings import ServerSettings
 from services.rpc.status import from_rpc_error
 from services.rpc.telemetry import trace_metadata
 
 Request = TypeVar("Request", bound=Message)
 Response = TypeVar("Response", bound=Message)
 
-CAPABILITIES_AGE_S = 60.0
+DESCRIPTION_AGE_S = 60.0
 # Statuses that mean the same to our caller as to us. Any other from a stage is a fault of ours.
 PASSED = frozenset(
     {
@@ -45,30 +44,6 @@ RELAYED = PASSED | {
 }
 
 
-@dataclass(frozen=True)
-class RerankerAddress:
-    """Where a reranker is."""
-
-    name: str
-    address: str
-
-    @classmethod
-    def parse_all(cls, text: str) -> tuple["RerankerAddress", ...]:
-        """Of "colbert=host:port,crossencoder=host:port"; ValueError if it is not that."""
-        found = []
-        for part in filter(None, (part.strip() for part in text.split(","))):
-            name, equals, address = part.partition("=")
-            if not equals or not address or name not in ("colbert", "crossencoder"):
-                raise ValueError(
-                    "rerankers are written colbert=host:port,crossencoder=host:port; "
-                    f"cannot read '{part}'"
-                )
-            found.append(cls(name, address))
-        if len({reranker.name for reranker in found}) != len(found):
-            raise ValueError("a reranker is named twice")
-        return tuple(found)
-
-
 def from_stage(
     error: grpc.aio.AioRpcError, stage: str, passed: frozenset[Code] = PASSED
 ) -> FolioError:
@@ -83,19 +58,31 @@ def from_stage(
     return Internal(f"{stage} failed with {error.code().name}", reason="STAGE_FAILED")
 
 
+class Kept(Generic[Response]):
+    """What a stage says of itself, at most a minute old."""
+
+    def __init__(self, ask: Callable[[float], Awaitable[Response]]) -> None:
+        self._ask = ask
+        self._kept: tuple[float, Response] | None = None
+
+    async def current(self, seconds: float, fresh: bool) -> Response:
+        """Asks, waiting at most `seconds`, if what is kept is too old, or must be `fresh`."""
+        if fresh or self._kept is None or time.monotonic() - self._kept[0] >= DESCRIPTION_AGE_S:
+            self._kept = (time.monotonic(), await self._ask(seconds))
+        return self._kept[1]
+
+
 class Stage:
     """One stage: how to call it, and whether it is well. `name` is the audience of its tokens."""
 
     def __init__(
-        self, name: str, address: str, settings: "StageSettings", retried: str = ""
+        self, name: str, address: str, settings: GatewaySettings, retried: str = ""
     ) -> None:
         self.name, self.address = name, address
         self._settings = settings
-        self.channel = open_channel(address, settings.server, [retried] if retried else [])
+        self.channel = open_channel(address, settings, [retried] if retried else [])
         self._breaker = Breaker(settings.breaker_failures, settings.breaker_open_seconds)
         self._throttle = Throttle()
-        self._capabilities: Message | None = None
-        self._capabilities_at = -CAPABILITIES_AGE_S
 
     async def close(self) -> None:
         await self.channel.close()
@@ -192,7 +179,7 @@ class Stage:
         token = identity.sign(
             identity.current(),
             self.name,
-            self._settings.secret,
+            self._settings.internal_secret.get_secret_value(),
             request_id=request_id,
             lifetime_s=min(max(seconds, 1.0) + 5.0, identity.LIFETIME_S),
         )
@@ -202,71 +189,63 @@ class Stage:
             *trace_metadata(),
         )
 
-    async def known(
-        self,
-        method: "grpc.aio.UnaryUnaryMultiCallable[Request, Response]",
-        request: Request,
-        seconds: float,
-    ) -> Response:
-        """The stage's capabilities, at most a minute old."""
-        if time.monotonic() - self._capabilities_at >= CAPABILITIES_AGE_S:
-            self._capabilities = await self.call(method, request, seconds)
-            self._capabilities_at = time.monotonic()
-        return self._capabilities  # type: ignore[return-value]  # one method per stage
-
-
-@dataclass(frozen=True)
-class StageSettings:
-    """What a stage's client needs of the settings."""
-
-    server: ServerSettings
-    secret: str
-    breaker_failures: int
-    breaker_open_seconds: float
-    breaker_slow_seconds: float
-
 
 class Retriever(Stage):
     """Documents, search, passages, places."""
 
-    def __init__(self, address: str, settings: StageSettings) -> None:
+    def __init__(self, address: str, settings: GatewaySettings) -> None:
         super().__init__("retriever", address, settings, "folio.retriever.v1.RetrieverService")
         self.stub = retriever_pb2_grpc.RetrieverServiceStub(self.channel)
 
-    async def capabilities(self, seconds: float) -> stage_pb2.Capabilities:
-        request = retriever_pb2.GetCapabilitiesRequest()
-        return (await self.known(self.stub.GetCapabilities, request, seconds)).capabilities
+        self._described = Kept(
+            lambda seconds: self.call(
+                self.stub.GetCapabilities, retriever_pb2.GetCapabilitiesRequest(), seconds
+            )
+        )
+
+    async def described(
+        self, seconds: float, *, fresh: bool = False
+    ) -> retriever_pb2.GetCapabilitiesResponse:
+        return await self._described.current(seconds, fresh)
 
 
 class Reranker(Stage):
     """A reranker; the one that keeps token vectors serves late interaction too."""
 
-    def __init__(self, address: RerankerAddress, settings: StageSettings) -> None:
-        super().__init__(address.name, address.address, settings, "folio.rerank.v1.RerankService")
+    def __init__(self, name: str, address: str, settings: GatewaySettings) -> None:
+        super().__init__(name, address, settings, "folio.rerank.v1.RerankService")
         self.stub = rerank_pb2_grpc.RerankServiceStub(self.channel)
         self.late_interaction = late_interaction_pb2_grpc.LateInteractionServiceStub(self.channel)
 
-    async def described(self, seconds: float) -> rerank_pb2.GetCapabilitiesResponse:
-        request = rerank_pb2.GetCapabilitiesRequest()
-        return await self.known(self.stub.GetCapabilities, request, seconds)
+        self._described = Kept(
+            lambda seconds: self.call(
+                self.stub.GetCapabilities, rerank_pb2.GetCapabilitiesRequest(), seconds
+            )
+        )
 
-    async def capabilities(self, seconds: float) -> stage_pb2.Capabilities:
-        return (await self.described(seconds)).capabilities
+    async def described(
+        self, seconds: float, *, fresh: bool = False
+    ) -> rerank_pb2.GetCapabilitiesResponse:
+        return await self._described.current(seconds, fresh)
 
 
 class Generator(Stage):
     """Every call of a language model."""
 
-    def __init__(self, address: str, settings: StageSettings) -> None:
+    def __init__(self, address: str, settings: GatewaySettings) -> None:
         super().__init__("generator", address, settings)
         self.stub = generator_pb2_grpc.GeneratorServiceStub(self.channel)
 
-    async def described(self, seconds: float) -> generator_pb2.GetCapabilitiesResponse:
-        request = generator_pb2.GetCapabilitiesRequest()
-        return await self.known(self.stub.GetCapabilities, request, seconds)
+        self._described = Kept(
+            lambda seconds: self.call(
+                self.stub.GetCapabilities, generator_pb2.GetCapabilitiesRequest(), seconds
+            )
+        )
 
-    async def capabilities(self, seconds: float) -> stage_pb2.Capabilities:
-        return (await self.described(seconds)).capabilities
+    async def described(
+        self, seconds: float, *, fresh: bool = False
+    ) -> generator_pb2.GetCapabilitiesResponse:
+        return await self._described.current(seconds, fresh)
 
 
 @dataclass(frozen=True)
@@ -276,6 +255,19 @@ class Stages:
     retriever: Retriever
     rerankers: tuple[Reranker, ...]
     generator: Generator | None
+
+    @classmethod
+    def open(cls, settings: GatewaySettings) -> "Stages":
+        """Channels to all that is configured."""
+        return cls(
+            retriever=Retriever(settings.retriever_address, settings),
+            rerankers=tuple(
+                Reranker(name, address, settings) for name, address in settings.rerankers
+            ),
+            generator=Generator(settings.generator_address, settings)
+            if settings.generator_address
+            else None,
+        )
 
     def reranker(self, name: str) -> Reranker | None:
         """The reranker of a name, if it is configured."""

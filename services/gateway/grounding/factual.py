@@ -1,7 +1,7 @@
 """Tells sentences that need a source from those that only lead through an answer.
 
-By form, not by meaning: numbers, dates, names, codes, instructions and plain statements need one; greetings, announcements ("Here
-is what the documents say:"), hedges about the answer itself and questions do not.
+By form, not by meaning: numbers, dates, names, codes, instructions and plain statements need one; greetings,
+announcements ("Here is what the documents say:"), hedges about the answer itself and questions do not.
 """
 
 import re
@@ -19,14 +19,16 @@ class Fact(StrEnum):
     STATEMENT = "statement"
 
 
-MONTHS = (
-    "january february march april may june july august september october november december".split()
-)
-NUMBER_WORDS = (
-    "zero two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion "
-    "half twice thrice dozen percent"
-).split()
+_MONTH_NAMES = """
+    january february march april may june july august september october november december
+"""
+_NUMBER_NAMES = """
+    zero two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+    nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion half twice thrice
+    dozen percent
+"""
+MONTHS = _MONTH_NAMES.split()
+NUMBER_WORDS = _NUMBER_NAMES.split()
 
 _DATE = re.compile(
     rf"\b(?:\d{{4}}-\d{{2}}-\d{{2}}|\d{{1,2}}[/.]\d{{1,2}}[/.]\d{{2,4}}|(?:1[89]|20)\d\d"
@@ -67,8 +69,10 @@ _ANNOUNCEMENT = re.compile(
 _ABOUT_THE_ANSWER = re.compile(
     r"^(?:(?:however|unfortunately|that said|otherwise),? )?(?:(?:the|these|your|provided|given) )*"
     r"(?:documents?|sources?|passages?|context|excerpts?|information|text)(?: provided| above| given)? "
-    r"(?:do(?:es)? not|don't|doesn't|did not|didn't|cannot|can't) (?:say|state|mention|specify|contain|provide|answer|include|give|cover)\b"
-    r"|^(?:(?:however|unfortunately),? )?i (?:do not|don't|could not|couldn't|cannot|can't) (?:know|find|tell|answer|say|determine)\b",
+    r"(?:do(?:es)? not|don't|doesn't|did not|didn't|cannot|can't) "
+    r"(?:say|state|mention|specify|contain|provide|answer|include|give|cover)\b"
+    r"|^(?:(?:however|unfortunately),? )?i (?:do not|don't|could not|couldn't|cannot|can't) "
+    r"(?:know|find|tell|answer|say|determine)\b",
     re.IGNORECASE,
 )
 _NAME = re.compile(
@@ -100,6 +104,6 @@ def facts(sentence: str) -> frozenset[Fact]:
         found.add(Fact.NAME)
     if _INSTRUCTION.search(text) or _IMPERATIVE.match(text):
         found.add(Fact.INSTRUCTION)
-    if not found and len(_WORD.findall(text)) >= 3 or (not found and not text.isascii()):
+    if not found and (len(_WORD.findall(text)) >= 3 or not text.isascii()):
         found.add(Fact.STATEMENT)
     return frozenset(found)

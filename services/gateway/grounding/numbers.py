@@ -7,25 +7,18 @@ from decimal import Decimal, InvalidOperation
 
 from services.gateway.grounding.factual import MONTHS
 
-_UNITS = {
-    word: value
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen".split()
-    )
-}
-_TENS = {
-    word: 10 * value
-    for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)
-}
+_UNIT_NAMES = """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen
+"""
+_TEN_NAMES = "twenty thirty forty fifty sixty seventy eighty ninety"
+_ORDINAL_NAMES = """
+    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth
+"""
+_UNITS = {word: value for value, word in enumerate(_UNIT_NAMES.split())}
+_TENS = {word: 10 * value for value, word in enumerate(_TEN_NAMES.split(), 2)}
+_ORDINALS = {word: value for value, word in enumerate(_ORDINAL_NAMES.split(), 1)}
 _SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_ORDINALS = {
-    word: value
-    for value, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(),
-        1,
-    )
-}
 _SHORT_SCALES = {"k": 10**3, "m": 10**6, "mn": 10**6, "bn": 10**9, "b": 10**9}
 _FRACTIONS = {"½": Decimal("0.5"), "¼": Decimal("0.25"), "¾": Decimal("0.75")}
 _MONTH = {
@@ -34,7 +27,8 @@ _MONTH = {
 _MONTH_PATTERN = "|".join(f"{name}|{name[:3]}\\.?" for name in MONTHS)
 
 _DIGITS = re.compile(
-    r"(?<![\w.,-])(?:[$€£¥]\s?)?([+\-\u2212]?\d{1,3}(?:[,\u00a0\u202f' ]\d{3})+(?!\d)(?:\.\d+)?|[+\-\u2212]?\d+(?:[.,]\d+)?)"
+    r"(?<![\w.,-])(?:[$€£¥]\s?)?"
+    r"([+\-\u2212]?\d{1,3}(?:[,\u00a0\u202f' ]\d{3})+(?!\d)(?:\.\d+)?|[+\-\u2212]?\d+(?:[.,]\d+)?)"
     r"\s?(?:(thousand|million|billion|trillion)\b|(k|mn?|bn?)\b)?",
     re.IGNORECASE,
 )

@@ -16,8 +16,12 @@ _BOUND = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]{3,}|\d+")
 _FUNCTION_WORDS = frozenset(
-    "the and for are was were has have had with from that this these those which who whom its their there been being "
-    "not nor but any all may can will would should must shall into onto than then also such other each per does did".split()
+    re.findall(
+        r"\w+",
+        "the and for are was were has have had with from that this these those which who whom its their there been "
+        "being not nor but any all may can will would should must shall into onto than then also such other each per "
+        "does did",
+    )
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 # So much of the shorter one's content must be shared before two sentences are held to say the same thing.
@@ -25,7 +29,7 @@ SAME_SUBJECT = 0.7
 
 
 def missing_figures(sentence: str, quotes: Sequence[str], sections: Sequence[str]) -> list[str]:
-    """Kinds of figures ("number", "date", "code") that a sentence states and neither its quotes nor their sections do."""
+    """Kinds of figures that a sentence states and neither its quotes nor their sections do: number, date, code."""
     claimed = figures(sentence)
     evidence = [figures(text) for text in (*quotes, *sections)]
     numbers = frozenset().union(*(found.numbers for found in evidence))

@@ -1,0 +1,67 @@
+"""From quotes that hold to citations that people can follow: document, page, label, link."""
+
+from collections.abc import Sequence
+from urllib.parse import quote as url_quote
+
+from folio.common.v1 import document_pb2
+from folio.gateway.v1 import gateway_pb2
+from folio.retriever.v1 import retriever_pb2
+from services.gateway.grounding.check import CheckedSentence, Quote
+from services.gateway.grounding.text import neutralise
+
+
+def sentence(
+    checked: CheckedSentence, passages: Sequence[retriever_pb2.Passage]
+) -> gateway_pb2.Sentence:
+    """A checked sentence with its citations."""
+    return gateway_pb2.Sentence(
+        text=checked.text,
+        citations=[citation(quote, passages[quote.source]) for quote in checked.quotes],
+    )
+
+
+def citation(quote: Quote, passage: retriever_pb2.Passage) -> gateway_pb2.Citation:
+    """The proof of one quote. Its page is that of the quote's own first character, not of the section's."""
+    start = passage.char_start + quote.span.start
+    end = passage.char_start + quote.span.end
+    page, label = page_at(passage, quote.span.start)
+    return gateway_pb2.Citation(
+        source=quote.source,
+        quote=quote.text,
+        chunk_id=_chunk_at(passage.hits, start, end),
+        document_id=passage.document_id,
+        title=neutralise(passage.title),
+        file_name=neutralise(passage.file_name),
+        sha256=passage.sha256,
+        page=page,
+        page_label=label,
+        link=link(passage.file_name, page),
+        char_start=start,
+        char_end=end,
+    )
+
+
+def page_at(passage: retriever_pb2.Passage, offset: int) -> tuple[int, str]:
+    """The physical page and its label at a character of the passage."""
+    found = (0, "")
+    for start in passage.pages:
+        if start.char_offset > offset:
+            break
+        found = (start.page, start.page_label)
+    return found
+
+
+def link(file_name: str, page: int) -> str:
+    """Opens a PDF at the page (viewers count from 1; RFC 8118); any other file has no pages to open it at."""
+    name = url_quote(neutralise(file_name).rpartition("/")[2])
+    return f"{name}#page={page + 1}" if file_name.lower().endswith(".pdf") else name
+
+
+def _chunk_at(hits: Sequence[document_pb2.Chunk], start: int, end: int) -> int:
+    """The hit that holds most of the quote; 0 if the quote is from the section around the hits."""
+    best, most = 0, 0
+    for hit in hits:
+        shared = min(end, hit.char_end) - max(start, hit.char_start)
+        if shared > most:
+            best, most = hit.id, shared
+    return best

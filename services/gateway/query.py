@@ -1,0 +1,286 @@
+"""THE query: from a question to a reply, top to bottom.
+
+    rewrite -> scope -> expand -> search -> colbert -> crossencoder -> route -> passages -> generate -> ground -> locate
+
+Each step is one call with a typed input and output (steps/); a step that is off says `skipped`, one that fails says
+`degraded`, and the best honest reply is made without it. Only the search is needed: without it there is nothing to
+answer from.
+"""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from folio.gateway.v1 import gateway_pb2
+from folio.generator.v1 import generator_pb2
+from folio.retriever.v1 import retriever_pb2
+from services.gateway import calibration, citations, replies
+from services.gateway.account import Account
+from services.gateway.egress import Ledger
+from services.gateway.grounding.text import neutralise
+from services.gateway.hits import Hits
+from services.gateway.request import Call, Plan, restriction_of
+from services.gateway.route import Decision, Route, Router, spread
+from services.gateway.scope import Restriction
+from services.gateway.settings import GatewaySettings
+from services.gateway.stages import Stages
+from services.gateway.steps.expand import expand
+from services.gateway.steps.find_scope import Scoped, Vocabularies, find_scope
+from services.gateway.steps.generate import generate
+from services.gateway.steps.ground import ground
+from services.gateway.steps.locate import locate
+from services.gateway.steps.log import log_query
+from services.gateway.steps.passages import passages
+from services.gateway.steps.rerank import rerank
+from services.gateway.steps.rewrite import rewrite
+from services.gateway.steps.search import search
+from services.gateway.steps.web import search_web, why_not
+from services.gateway.web_rules import WebRules
+from services.rpc import deadline, identity
+from services.rpc.deadline import Deadline
+from services.rpc.errors import FolioError, InvalidArgument
+
+Event = gateway_pb2.StreamAskResponse
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How many candidates each stage hands on."""
+
+    search: int
+    colbert: int
+    crossencoder: int
+
+
+class Query:
+    """Answers questions. One for the life of the process."""
+
+    def __init__(self, settings: GatewaySettings, stages: Stages) -> None:
+        self._settings = settings
+        self._stages = stages
+        self._vocabularies = Vocabularies(stages.retriever, settings.scope_cache_seconds)
+        self._router = Router(calibration.load(settings.calibration), settings.answer_threshold)
+        self._ledger = Ledger(settings.local_providers)
+        self._web_rules = WebRules.load(settings.web_rules)
+
+    async def ask(self, request: gateway_pb2.AskRequest) -> gateway_pb2.AskResponse:
+        """The reply: the last of the events."""
+        reply = gateway_pb2.AskResponse()
+        async for event in self.events(request):
+            if event.HasField("final"):
+                reply = event.final
+        return reply
+
+    async def events(
+        self, request: gateway_pb2.AskRequest, *, show_progress: bool = False
+    ) -> AsyncIterator[Event]:
+        """The answering of a question as it happens; the last event carries the reply. Leaving early stops every stage."""
+        # A request makes a bounded number of events (a report a stage, MAX_SENTENCES sentences), so the queue needs none.
+        queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        account = Account(queue.put_nowait)
+        work = asyncio.create_task(self._answer(request, account, show_progress))
+        work.add_done_callback(lambda _: queue.put_nowait(None))
+        try:
+            while True:
+                try:
+                    async with asyncio.timeout(self._settings.heartbeat_seconds):
+                        event = await queue.get()
+                except TimeoutError:
+                    beat = gateway_pb2.Heartbeat(waiting_for=account.waiting_for)
+                    event = Event(heartbeat=beat)
+                if event is None:
+                    break
+                yield event
+            yield Event(final=work.result())
+        finally:
+            work.cancel()
+            await asyncio.wait({work})
+
+    async def _answer(
+        self, request: gateway_pb2.AskRequest, account: Account, show_progress: bool
+    ) -> gateway_pb2.AskResponse:
+        settings, stages, ledger = self._settings, self._stages, self._ledger
+        call = self._call(request.stages, account, request.request_id)
+        caller = restriction_of(request.filter)
+        asked = _text("question", request.question)
+        reply = gateway_pb2.AskResponse(request_id=call.request_id)
+        account.emit(Event(started=gateway_pb2.Started(request_id=call.request_id)))
+
+        rewritten = await rewrite(call, stages.generator, ledger, asked, request.history)
+        question = reply.standalone_question = rewritten.question
+        if rewritten.clarification:
+            reply.clarify.question = neutralise(rewritten.clarification)
+            return await self._finish(call, request, reply)
+        scoped = await find_scope(call, self._vocabularies, question, caller, request.ignore_scope)
+        account.emit(Event(rewritten=replies.rewritten(question, scoped)))
+
+        queries = await expand(call, stages.generator, ledger, question)
+        limits = Limits(
+            settings.search_candidates,
+            settings.colbert_candidates,
+            settings.crossencoder_candidates,
+        )
+        hits, scoped = await self._candidates(call, queries, scoped, caller, limits)
+        replies.set_scope(reply, scoped)
+
+        no_web = why_not(call, settings, self._web_rules, stages.generator, scoped.restriction)
+        route = self._route(call, request, hits, web=not no_web)
+        reply.answer_probability, reply.answer_threshold = route.probability, route.threshold
+        hits, probabilities = self._spread(hits, route, limits.crossencoder)
+        reply.sources.extend(
+            replies.source(hit.chunk, p) for hit, p in zip(hits.items, probabilities, strict=True)
+        )
+        if route.decision is Decision.CLARIFY:
+            reply.clarify.question = replies.WHICH_ONE
+            return await self._finish(call, request, reply)
+        if route.decision is not Decision.ANSWER:
+            reason = "below_threshold" if len(hits) else await self._why_no_hits(call)
+            await self._decline(call, reply, question, reason, no_web)
+            return await self._finish(call, request, reply)
+
+        read = await passages(call, stages.retriever, settings, hits)
+        by_chunk = {hit.chunk.id: p for hit, p in zip(hits.items, probabilities, strict=True)}
+        relevance = [
+            max((by_chunk.get(hit.id, 0.0) for hit in passage.hits), default=0.0)
+            for passage in read
+        ]
+        del reply.sources[:]
+        reply.sources.extend(
+            replies.source(passage.hits[0], p) for passage, p in zip(read, relevance, strict=True)
+        )
+        account.emit(Event(sources=gateway_pb2.SourcesFound(sources=reply.sources)))
+
+        draft = await generate(
+            call,
+            stages.generator,
+            ledger,
+            question,
+            read,
+            relevance,
+            settings.max_output_tokens,
+            show_progress,
+        )
+        reply.generator = draft.provider
+        if draft.finish == generator_pb2.FINISH_ABSTAINED and not draft.failure:
+            await self._decline(call, reply, question, "generator_abstained", no_web)
+            return await self._finish(call, request, reply)
+        if draft.finish == generator_pb2.FINISH_REFUSED and not draft.failure:
+            reply.refused.message = replies.REFUSED
+            return await self._finish(call, request, reply)
+        verdict = await ground(call, stages.generator, ledger, draft, settings.judge_threshold)
+        if not verdict.grounded:
+            reply.unverified.reasons.extend(verdict.reasons)
+            return await self._finish(call, request, reply)
+
+        answered = [citations.sentence(sentence, read) for sentence in verdict.sentences]
+        await locate(call, stages.retriever, answered)
+        reply.answered.sentences.extend(answered)
+        if not show_progress:
+            for sentence in answered:
+                account.emit(Event(sentence=sentence))
+        return await self._finish(call, request, reply)
+
+    async def search(self, request: gateway_pb2.SearchRequest) -> gateway_pb2.SearchResponse:
+        """Ranked chunks: the same way, as far as the rerankers."""
+        account = Account()
+        call = self._call(request.stages, account, "")
+        caller = restriction_of(request.filter)
+        question = _text("query", request.query)
+        limit = request.limit or replies.DEFAULT_RESULTS
+        limits = Limits(
+            request.search_candidates or max(self._settings.search_candidates, limit),
+            request.colbert_candidates or max(self._settings.colbert_candidates, limit),
+            min(request.crossencoder_candidates or limit, limit),
+        )
+        scoped = await find_scope(call, self._vocabularies, question, caller, False)
+        queries = await expand(call, self._stages.generator, self._ledger, question)
+        hits, scoped = await self._candidates(call, queries, scoped, caller, limits)
+        route = self._router.decide(hits.scored, len(hits))
+        hits, _ = self._spread(hits, route, limits.crossencoder)
+        return replies.search_response(call, hits, scoped, trace=request.trace)
+
+    def _call(self, stages: gateway_pb2.Stages, account: Account, request_id: str) -> Call:
+        until = min(deadline.current().at, Deadline.after(self._settings.ask_seconds).at)
+        return Call(
+            request_id=request_id or identity.request_id() or uuid.uuid4().hex,
+            plan=Plan.of(stages, self._settings),
+            deadline=Deadline(until),
+            account=account,
+        )
+
+    async def _candidates(
+        self,
+        call: Call,
+        queries: list[retriever_pb2.Query],
+        scoped: Scoped,
+        caller: Restriction,
+        limits: Limits,
+    ) -> tuple[Hits, Scoped]:
+        """Search, then every reranker. The last one's order is cut by _spread, which may reach further down."""
+        stages, ledger, question = self._stages, self._ledger, queries[0].text
+        hits, scoped = await search(call, stages, ledger, queries, scoped, caller, limits.search)
+        for name, keep in (("colbert", limits.colbert), ("crossencoder", limits.colbert)):
+            hits = await rerank(call, name, stages.reranker(name), ledger, question, hits, keep)
+        return hits, scoped
+
+    def _route(
+        self, call: Call, request: gateway_pb2.AskRequest, hits: Hits, *, web: bool
+    ) -> Route:
+        with call.account.step("route") as step:
+            threshold = request.answer_threshold or None
+            route = self._router.decide(hits.scored, len(hits), threshold=threshold, web=web)
+            step.model = hits.scored.model if hits.scored else ""
+            step.reason = str(route.decision)
+            if route.uncalibrated:
+                step.degrade(route.uncalibrated)
+        return route
+
+    def _spread(self, hits: Hits, route: Route, limit: int) -> tuple[Hits, list[float]]:
+        """The hits to go on with, few of one document where others are relevant too, and their probabilities."""
+        known = route.probabilities
+        # Without probabilities nobody knows what is relevant, and the order stays as it is.
+        per_document = self._settings.max_per_document if known else 0
+        kept = spread(
+            [hit.chunk.document_id for hit in hits.items],
+            limit,
+            per_document,
+            [p >= route.floor for p in known] if known else [True] * len(hits),
+        )
+        return hits.at(kept), [known[position] if known else 0.0 for position in kept]
+
+    async def _why_no_hits(self, call: Call) -> str:
+        try:
+            vocabulary = await self._vocabularies.current(call)
+        except FolioError:
+            return "no_hits"
+        return "no_hits" if vocabulary.documents else "no_documents"
+
+    async def _decline(
+        self, call: Call, reply: gateway_pb2.AskResponse, question: str, reason: str, no_web: str
+    ) -> None:
+        """The documents do not say: the web, where that is allowed, or an honest no."""
+        if no_web:
+            call.account.skip("web", no_web)
+        elif found := await search_web(call, self._stages.generator, self._ledger, question):
+            reply.web.CopyFrom(found)
+            return
+        reply.abstained.reason = reason
+        reply.abstained.message = (
+            replies.NO_DOCUMENTS if reason == "no_documents" else replies.NOT_SAID
+        )
+
+    async def _finish(
+        self, call: Call, request: gateway_pb2.AskRequest, reply: gateway_pb2.AskResponse
+    ) -> gateway_pb2.AskResponse:
+        replies.close(call, reply, trace=request.trace)
+        await log_query(call, self._stages.retriever, request, reply)
+        return reply
+
+
+def _text(field: str, value: str) -> str:
+    """A question without control characters. InvalidArgument if nothing is left to ask."""
+    text = " ".join(neutralise(value).split())
+    if not any(character.isalnum() for character in text):
+        raise InvalidArgument.field(field, "holds no word: ask something")
+    return text

@@ -1,0 +1,189 @@
+"""Finds the scope that a question names ("in the 2025 handbook", "only policies") among what there is. Pure.
+
+Conservative: a scope needs a cue ("in the", "according to", "only") and a thing of the organization's own. A wrong
+scope hides the answer; a missed one costs little.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_CUE = r"(?:in|from|within|inside|per|under|according to|based on|of)"
+_ONLY = r"(?:only|just|exclusively|solely)"
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_DATED = re.compile(
+    r"\b(?:published|issued|dated|written|documents?|files?)\s+(?:in|from|of)\s+((?:19|20)\d\d)\b",
+    re.IGNORECASE,
+)
+_SINCE = re.compile(
+    r"\b(?:published|issued|documents?|files?)\s+since\s+((?:19|20)\d\d)\b", re.IGNORECASE
+)
+_BEFORE = re.compile(
+    r"\b(?:published|issued|documents?|files?)\s+before\s+((?:19|20)\d\d)\b", re.IGNORECASE
+)
+_WORD = re.compile(r"\w+")
+# Words of a title that do not tell it from others.
+_EDITION = frozenset({"edition", "version", "revision", "rev", "v", "the", "a", "an", "pdf"})
+# A name that fits more documents than this tells nothing.
+MANY = 8
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """A filter as plain values; the same parts as on the wire."""
+
+    document_ids: tuple[int, ...] = ()
+    collections: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    published_from: str = ""
+    published_until: str = ""
+
+    @property
+    def empty(self) -> bool:
+        return self == Restriction()
+
+
+@dataclass(frozen=True)
+class KnownDocument:
+    """A document that a question may name."""
+
+    id: int
+    title: str
+    published_on: str = ""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What an organization has: the things that a scope may name."""
+
+    collections: tuple[str, ...]
+    kinds: tuple[str, ...]
+    documents: tuple[KnownDocument, ...]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A restriction found in a question, in words for people."""
+
+    restriction: Restriction
+    descriptions: tuple[str, ...]
+
+
+def find(question: str, vocabulary: Vocabulary) -> Scope | None:
+    """The scope that a question names, or None."""
+    text = " ".join(_WORD.findall(question.casefold()))
+    documents = _documents(text, vocabulary.documents)
+    collections = [name for name in vocabulary.collections if _named(text, name, "collection")]
+    kinds = [] if documents else [kind for kind in vocabulary.kinds if _kind_named(text, kind)]
+    since, until = ("", "") if documents else _dates(question)
+    restriction = Restriction(
+        document_ids=tuple(document.id for document in documents),
+        collections=tuple(collections),
+        kinds=tuple(kinds),
+        published_from=since,
+        published_until=until,
+    )
+    if restriction.empty:
+        return None
+    described = [f"document: {document.title}" for document in documents]
+    described += [f"collection: {name}" for name in collections]
+    described += [f"kind: {kind}" for kind in kinds]
+    if since or until:
+        described.append(f"published: {since or '...'} to {until or '...'}")
+    return Scope(restriction, tuple(described))
+
+
+def combine(scope: Restriction, caller: Restriction) -> tuple[Restriction, bool]:
+    """Both restrictions, and whether a part of the scope gave way: where the caller set a part, the caller wins."""
+    dated = bool(caller.published_from or caller.published_until)
+    yields = (
+        bool(scope.document_ids and caller.document_ids)
+        or bool(scope.collections and caller.collections)
+        or bool(scope.kinds and caller.kinds)
+        or bool(dated and (scope.published_from or scope.published_until))
+    )
+    return (
+        Restriction(
+            document_ids=caller.document_ids or scope.document_ids,
+            collections=caller.collections or scope.collections,
+            kinds=caller.kinds or scope.kinds,
+            published_from=caller.published_from if dated else scope.published_from,
+            published_until=caller.published_until if dated else scope.published_until,
+        ),
+        yields,
+    )
+
+
+def _documents(text: str, known: Sequence[KnownDocument]) -> list[KnownDocument]:
+    """Documents named by title after a cue, narrowed by a year in the same phrase."""
+    found: list[tuple[int, KnownDocument, bool]] = []
+    for document in known:
+        words = _WORD.findall(document.title.casefold().removesuffix(".pdf"))
+        name = [word for word in words if word not in _EDITION and not _YEAR.fullmatch(word)]
+        years = [word for word in words if _YEAR.fullmatch(word)] or [document.published_on[:4]]
+        for phrase, alone in _names(name):
+            match = re.search(
+                rf"\b{_CUE} (?:the |our |your )?(?:((?:19|20)\d\d) )?(?:edition of the )?{re.escape(phrase)}"
+                rf"(?: (?:edition )?(?:of )?(?:the )?((?:19|20)\d\d))?\b",
+                text,
+            )
+            year = (match[1] or match[2]) if match else None
+            if match and (year in years if year else alone):
+                found.append((len(phrase), document, year is not None))
+                break
+    # "the Staff Handbook 2025" names one edition, and so leaves the others out; the longest title named wins.
+    longest = max((length for length, _, _ in found), default=0)
+    best = [(document, dated) for length, document, dated in found if length == longest]
+    dated = [document for document, by_year in best if by_year]
+    chosen = dated or [document for document, _ in best]
+    return chosen if len(chosen) <= MANY else []
+
+
+def _names(words: Sequence[str]) -> list[tuple[str, bool]]:
+    """How people may call a document, and whether that is enough without a year.
+
+    "the staff handbook" is; "the handbook" is not, but "the 2025 handbook" is.
+    """
+    names = [(" ".join(words), True)] if len(words) >= 2 else []
+    return [*names, (words[-1], False)] if words and len(words[-1]) >= 4 else names
+
+
+def _kind_named(text: str, kind: str) -> bool:
+    forms = _forms(kind)
+    return any(
+        re.search(
+            rf"\b(?:{_ONLY} (?:in |from |the |our )*{form}|{form} {_ONLY}|{_CUE} (?:the |our )?{form} documents?)\b",
+            text,
+        )
+        for form in forms
+    )
+
+
+def _named(text: str, name: str, noun: str) -> bool:
+    phrase = re.escape(" ".join(_WORD.findall(name.casefold())))
+    if not phrase:
+        return False
+    return bool(
+        re.search(
+            rf"\b{_CUE} (?:the |our )?{phrase} {noun}\b|\b{_CUE} (?:the )?{noun} {phrase}\b", text
+        )
+    )
+
+
+def _forms(kind: str) -> list[str]:
+    word = " ".join(_WORD.findall(kind.casefold()))
+    if not word:
+        return []
+    if word.endswith("y"):
+        return [re.escape(word), re.escape(word[:-1] + "ies")]
+    return [re.escape(word), re.escape(word + "s"), re.escape(word.removesuffix("s"))]
+
+
+def _dates(question: str) -> tuple[str, str]:
+    if match := _DATED.search(question):
+        return f"{match[1]}-01-01", f"{match[1]}-12-31"
+    if match := _SINCE.search(question):
+        return f"{match[1]}-01-01", ""
+    if match := _BEFORE.search(question):
+        return "", f"{int(match[1]) - 1}-12-31"
+    return "", ""

@@ -1,0 +1,42 @@
+"""Asks every stage what it is, now."""
+
+import asyncio
+import time
+from importlib.metadata import PackageNotFoundError, version
+
+from folio.gateway.v1 import gateway_pb2
+from services.gateway.stages import Generator, Reranker, Retriever, Stages
+from services.rpc import deadline, identity
+from services.rpc.errors import FolioError
+
+MOST_S = 2.0
+
+
+async def get_status(stages: Stages) -> gateway_pb2.GetStatusResponse:
+    """One entry a stage, reachable or not."""
+    seconds = min(deadline.current().share(0.8), MOST_S)
+    return gateway_pb2.GetStatusResponse(
+        stages=await asyncio.gather(*(_state(stage, seconds) for stage in stages.every())),
+        organization_id=identity.current().organization_id,
+        version=package_version(),
+    )
+
+
+async def _state(stage: Retriever | Reranker | Generator, seconds: float) -> gateway_pb2.StageState:
+    state = gateway_pb2.StageState(stage=stage.name, address=stage.address)
+    started = time.perf_counter()
+    try:
+        state.capabilities.CopyFrom((await stage.described(seconds, fresh=True)).capabilities)
+        state.reachable = True
+    except FolioError as error:
+        state.reason = error.message
+    state.round_trip_ms = (time.perf_counter() - started) * 1e3
+    return state
+
+
+def package_version() -> str:
+    """The installed version of Folio; empty in a checkout that is not installed."""
+    try:
+        return version("folio")
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,38 @@
+"""Finds where on the page the quotes of an answer stand, for viewers that highlight them."""
+
+from collections.abc import Sequence
+
+from folio.gateway.v1 import gateway_pb2
+from folio.retriever.v1 import retriever_pb2
+from services.gateway.request import Call
+from services.gateway.stages import Retriever
+
+PART = 0.7
+MAX_SPANS = 200
+
+
+async def locate(
+    call: Call, retriever: Retriever, sentences: Sequence[gateway_pb2.Sentence]
+) -> None:
+    """Fills in `located` and `regions`. What cannot be located stays so: the quote holds all the same."""
+    cited = [citation for sentence in sentences for citation in sentence.citations][:MAX_SPANS]
+    if not cited:
+        return
+    with call.account.step("locate"):
+        reply = await retriever.call(
+            retriever.stub.LocateQuotes,
+            retriever_pb2.LocateQuotesRequest(
+                spans=[
+                    retriever_pb2.QuoteSpan(
+                        document_id=citation.document_id,
+                        char_start=citation.char_start,
+                        char_end=citation.char_end,
+                    )
+                    for citation in cited
+                ]
+            ),
+            call.deadline.share(PART),
+        )
+        for citation, place in zip(cited, reply.quotes, strict=False):
+            citation.located = place.located
+            citation.regions.extend(place.regions)

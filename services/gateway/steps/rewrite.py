@@ -1,0 +1,72 @@
+"""Makes the last message of a conversation a question that stands alone, or asks back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from folio.gateway.v1 import gateway_pb2
+from folio.generator.v1 import generator_pb2
+from services.gateway.account import SKIPPED
+from services.gateway.egress import Ledger
+from services.gateway.request import Call
+from services.gateway.stages import Generator
+
+# Only these many turns are read, and of each so many characters: enough for "it" and "there", bounded for a model.
+TURNS = 6
+TURN_CHARACTERS = 4000
+PART = 0.15
+
+_ROLES = {
+    gateway_pb2.SPEAKER_USER: generator_pb2.ROLE_USER,
+    gateway_pb2.SPEAKER_ASSISTANT: generator_pb2.ROLE_ASSISTANT,
+}
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """The question as it is searched; or, if `clarification` is set, what to ask back."""
+
+    question: str
+    clarification: str = ""
+
+
+async def rewrite(
+    call: Call,
+    generator: Generator | None,
+    ledger: Ledger,
+    question: str,
+    history: Sequence[gateway_pb2.Message],
+) -> Rewritten:
+    """The standalone question. On any failure the question as it was asked, and the account says so."""
+    if not call.plan.rewrite:
+        call.account.skip("rewrite", "switched off")
+        return Rewritten(question)
+    if generator is None:
+        call.account.skip("rewrite", "no generator is configured")
+        return Rewritten(question)
+    result = Rewritten(question)
+    with call.account.step("rewrite") as step:
+        request = generator_pb2.RewriteRequest(
+            question=question,
+            history=[
+                generator_pb2.Turn(role=_ROLES[turn.speaker], text=turn.text[:TURN_CHARACTERS])
+                for turn in history[-TURNS:]
+                if turn.text.strip()
+            ],
+        )
+        if (await generator.described(call.deadline.share(PART))).rewrites_with_model:
+            await ledger.note(call.account, generator, "rewrite", request)
+        reply = await generator.call(generator.stub.Rewrite, request, call.deadline.share(PART))
+        call.account.spend(reply.usage)
+        step.model = reply.method
+        if reply.unchanged:
+            step.status, step.reason = SKIPPED, "the question stands alone"
+        if reply.degraded_reason:
+            step.degrade(reply.degraded_reason)
+        standalone = reply.standalone_question.strip()
+        if reply.WhichOneof("outcome") == "clarification" and reply.clarification.strip():
+            result = Rewritten(question, reply.clarification.strip())
+        elif standalone:
+            result = Rewritten(standalone)
+        else:
+            step.degrade("the rewrite was empty; the question is searched as it was asked")
+    return result

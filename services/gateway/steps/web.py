@@ -1,0 +1,75 @@
+"""Searches the web, where a rule of the operator allows it. Its results are labelled and never mixed with documents."""
+
+from folio.gateway.v1 import gateway_pb2
+from folio.generator.v1 import generator_pb2
+from services.gateway.egress import Ledger
+from services.gateway.grounding.text import neutralise
+from services.gateway.request import Call
+from services.gateway.scope import Restriction
+from services.gateway.settings import GatewaySettings
+from services.gateway.stages import Generator
+from services.gateway.web_rules import WebRules
+from services.rpc import identity
+from services.rpc.errors import FailedPrecondition
+
+PART = 0.8
+RESULTS = 5
+MAX_QUERY_BYTES = 2048
+
+
+def why_not(
+    call: Call,
+    settings: GatewaySettings,
+    rules: WebRules,
+    generator: Generator | None,
+    within: Restriction,
+) -> str:
+    """Why the web may not be searched for this question; empty if it may."""
+    if not settings.web:
+        return "switched off in the settings"
+    if not call.plan.web:
+        return "switched off in the request"
+    if generator is None:
+        return "no generator is configured"
+    if not rules.allow(identity.current().organization_id, within.collections):
+        return "no rule allows it for this organization and collection"
+    return ""
+
+
+async def search_web(
+    call: Call, generator: Generator | None, ledger: Ledger, question: str
+) -> gateway_pb2.WebAnswer | None:
+    """Web results, or None if there are none."""
+    if generator is None:
+        return None
+    answer = None
+    with call.account.step("web") as step:
+        if not (await generator.described(call.deadline.share(PART))).searches_web:
+            raise FailedPrecondition("the generator has no web search configured")
+        query = question.encode()[:MAX_QUERY_BYTES]
+        provider, sent = "web", len(query)
+        try:
+            reply = await generator.call(
+                generator.stub.SearchWeb,
+                generator_pb2.SearchWebRequest(query=query.decode(errors="ignore"), limit=RESULTS),
+                call.deadline.share(PART),
+            )
+            provider, sent = reply.provider or provider, reply.bytes_sent
+        finally:
+            # Whatever became of the call, the question may have left the suite.
+            ledger.record(call.account, provider, "web search", sent)
+        call.account.spend(reply.usage)
+        results = [
+            gateway_pb2.WebResult(
+                title=neutralise(result.title),
+                url=neutralise(result.url),
+                snippet=neutralise(result.snippet),
+            )
+            for result in reply.results
+            if result.url.startswith(("http://", "https://"))
+        ]
+        if results:
+            answer = gateway_pb2.WebAnswer(provider=reply.provider, results=results)
+        else:
+            step.reason = "nothing was found"
+    return answer
