@@ -209,13 +209,17 @@ class Suite:
                 {"DATABASE_URL": database_url} if name in ("retriever", "colbert") else {}
             )
             self._launch(name, addresses[name], {**common, **needs_database})
-        to_stages = {
-            f"FOLIO_{name.upper()}_ADDRESS": address for name, address in addresses.items()
-        }
+        rerankers = [name for name in ("colbert", "crossencoder") if name in addresses]
         self._launch(
             "gateway",
             self.client.address,
-            {**common, **to_stages, "FOLIO_KEYS_FILE": str(self.folder / "keys.yaml")},
+            {
+                **common,
+                "FOLIO_RETRIEVER_ADDRESS": addresses["retriever"],
+                "FOLIO_GENERATOR_ADDRESS": addresses["generator"],
+                "FOLIO_RERANKERS": ",".join(f"{name}={addresses[name]}" for name in rerankers),
+                "FOLIO_KEYS_FILE": str(self.folder / "keys.yaml"),
+            },
         )
 
     def _launch(self, name: str, address: str, environment: Mapping[str, str]) -> None:
