@@ -1,0 +1,226 @@
+"""One case through the gateway, and what came of it: the only place where replies become records."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from evals.answers import Answer, citation_precision, score_answer
+from evals.golden import Case
+from evals.judging import Place, rank_documents, rank_items, touches
+from evals.metrics import evaluate, relevant
+from evals.records import Cited, Record, Spent, StageRanking, StageTime
+from evals.target import Organization, call
+from folio.common.v1 import stage_pb2
+from folio.failure import CallFailed
+from folio.gateway.v1 import gateway_pb2
+
+STATUS = {
+    stage_pb2.STAGE_STATUS_RAN: "ran",
+    stage_pb2.STAGE_STATUS_SKIPPED: "skipped",
+    stage_pb2.STAGE_STATUS_DEGRADED: "degraded",
+}
+# Answers whatever the probability: for a sweep, which applies the thresholds itself.
+ALWAYS = 1e-9
+
+
+async def ask(
+    case: Case,
+    rung: str,
+    switches: Mapping[str, bool],
+    organization: Organization,
+    *,
+    answer_threshold: float | None = None,
+) -> Record:
+    """Asks as a user would. A call that fails, or a stage that degrades, makes the record a failed one."""
+    try:
+        reply = await call(
+            lambda: organization.client.ask(
+                case.question,
+                history=case.history,
+                filter=organization.filter(case.scope),
+                stages=switches,
+                answer_threshold=answer_threshold,
+                trace=True,
+            )
+        )
+    except CallFailed as failed:
+        return _failed(case, rung, f"{failed.code}: {failed.message}")
+    outcome = str(reply.WhichOneof("outcome") or "")
+    sentences = reply.answered.sentences if outcome == "answered" else ()
+    answer = Answer(
+        outcome,
+        tuple(sentence.text for sentence in sentences),
+        tuple(tuple(_place(organization, c) for c in s.citations) for s in sentences),
+    )
+    rankings = _rankings(reply.rankings, case, organization)
+    return Record(
+        rung=rung,
+        case=case.id,
+        organization=case.organization,
+        expect=case.expect,
+        tags=case.tags,
+        failed=_degraded(reply.stages),
+        outcome=outcome,
+        reason=_reason(reply),
+        sentences=answer.sentences,
+        citations=tuple(_cited(s.citations, case, organization) for s in sentences),
+        judgements=case.judgements,
+        rankings=rankings,
+        metrics=_metrics(rankings, case.judgements),
+        score=score_answer(case, answer),
+        citation_precision=citation_precision(case, answer),
+        source_recall=_source_recall(reply.sources, case, organization),
+        probability=reply.answer_probability,
+        threshold=reply.answer_threshold,
+        generator=reply.generator,
+        stages=_stages(reply.stages),
+        usage=_usage(reply.usage),
+        elapsed_ms=reply.elapsed_ms,
+    )
+
+
+async def search(
+    case: Case,
+    rung: str,
+    switches: Mapping[str, bool],
+    organization: Organization,
+    *,
+    limit: int = 100,
+    whole_documents: bool = False,
+) -> Record:
+    """Ranks only: nothing is answered. `whole_documents` judges documents (BEIR), not pages."""
+    try:
+        reply = await call(
+            lambda: organization.client.search(
+                case.question,
+                limit=limit,
+                filter=organization.filter(case.scope),
+                stages=switches,
+                trace=True,
+                search_candidates=limit,
+            )
+        )
+    except CallFailed as failed:
+        return _failed(case, rung, f"{failed.code}: {failed.message}")
+    rankings = _rankings(reply.rankings, case, organization, whole_documents)
+    return Record(
+        rung=rung,
+        case=case.id,
+        organization=case.organization,
+        expect=case.expect,
+        tags=case.tags,
+        failed=_degraded(reply.stages),
+        judgements=case.judgements,
+        rankings=rankings,
+        metrics=_metrics(rankings, case.judgements),
+        stages=_stages(reply.stages),
+        elapsed_ms=reply.elapsed_ms,
+    )
+
+
+def _failed(case: Case, rung: str, why: str) -> Record:
+    return Record(
+        rung=rung,
+        case=case.id,
+        organization=case.organization,
+        expect=case.expect,
+        tags=case.tags,
+        failed=why,
+        judgements=case.judgements,
+    )
+
+
+def _metrics(rankings: Sequence[StageRanking], judgements: Mapping[str, int]) -> dict[str, float]:
+    if not relevant(judgements):
+        return {}
+    return evaluate(rankings[-1].items if rankings else (), judgements)
+
+
+def _rankings(
+    rankings: Iterable[gateway_pb2.Ranking],
+    case: Case,
+    organization: Organization,
+    whole_documents: bool = False,
+) -> tuple[StageRanking, ...]:
+    found = []
+    for ranking in rankings:
+        chunks = list(ranking.chunk_ids)
+        spans = zip(ranking.document_ids, ranking.page_starts, ranking.page_ends, strict=True)
+        places = {
+            chunk: organization.place(*span) for chunk, span in zip(chunks, spans, strict=True)
+        }
+        items = (
+            rank_documents(chunks, places)
+            if whole_documents
+            else rank_items(chunks, places, case.relevant)
+        )
+        found.append(
+            StageRanking(
+                ranking.stage,
+                tuple(chunks),
+                tuple(ranking.scores),
+                tuple(items),
+                ranking.model,
+                ranking.signal,
+                tuple(ranking.signals),
+            )
+        )
+    return tuple(found)
+
+
+def _degraded(stages: Iterable[stage_pb2.StageReport]) -> str:
+    broken = [s for s in stages if s.status == stage_pb2.STAGE_STATUS_DEGRADED]
+    return "; ".join(f"{stage.stage}: {stage.reason}" for stage in broken)
+
+
+def _stages(stages: Iterable[stage_pb2.StageReport]) -> tuple[StageTime, ...]:
+    return tuple(
+        StageTime(s.stage, STATUS.get(s.status, ""), s.reason, s.elapsed_ms, s.model)
+        for s in stages
+    )
+
+
+def _usage(usage: Iterable[stage_pb2.Usage]) -> tuple[Spent, ...]:
+    return tuple(
+        Spent(
+            u.provider,
+            u.model,
+            u.input_tokens,
+            u.output_tokens,
+            u.cost_usd if u.HasField("cost_usd") else None,
+        )
+        for u in usage
+    )
+
+
+def _reason(reply: gateway_pb2.AskResponse) -> str:
+    if reply.HasField("unverified"):
+        return "; ".join(reply.unverified.reasons)
+    return reply.abstained.reason
+
+
+def _place(organization: Organization, citation: gateway_pb2.Citation) -> Place:
+    return organization.place(citation.document_id, citation.page, citation.page)
+
+
+def _cited(
+    citations: Iterable[gateway_pb2.Citation], case: Case, organization: Organization
+) -> tuple[Cited, ...]:
+    found = []
+    for citation in citations:
+        place = _place(organization, citation)
+        right = any(touches(place, item) for item in case.relevant)
+        found.append(
+            Cited(place.document, citation.page, citation.page_label, citation.quote, right)
+        )
+    return tuple(found)
+
+
+def _source_recall(sources: Iterable[Any], case: Case, organization: Organization) -> float | None:
+    if not case.relevant:
+        return None
+    places = [
+        organization.place(s.chunk.document_id, s.chunk.page_start, s.chunk.page_end)
+        for s in sources
+    ]
+    read = [any(touches(place, item) for place in places) for item in case.relevant]
+    return sum(read) / len(read)

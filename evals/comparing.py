@@ -1,0 +1,117 @@
+"""Two runs, or two rungs, side by side; and the gate that stops a release that got worse."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evals.files import BadFile, read_text
+from evals.stats import Comparison, compare
+from evals.summary import FORMAT, correctness, values
+
+# How much worse the mean may be before an interval that leaves out 0 stops a release.
+TOLERANCE = 0.01
+
+
+@dataclass(frozen=True)
+class Flip:
+    """One question that changed."""
+
+    question: str
+    before: float
+    after: float
+
+    @property
+    def change(self) -> float:
+        return self.after - self.before
+
+
+@dataclass(frozen=True)
+class Sided:
+    """B against A on one rung: by the ranking metric, and by correct answers where there are any."""
+
+    rung_a: str
+    rung_b: str
+    metric: str
+    ranking: Comparison | None
+    answers: Comparison | None
+    flips: tuple[Flip, ...]
+
+
+def read_summary(path: Path) -> dict[str, Any]:
+    """A summary that a run wrote. BadFile if it is none, or of another format."""
+    try:
+        found = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise BadFile(path, error.lineno, "not JSON; run the evaluation again") from None
+    if not isinstance(found, dict) or found.get("format") != FORMAT or not found.get("rungs"):
+        raise BadFile(path, 0, f"not a summary of format {FORMAT}; run the evaluation again")
+    return found
+
+
+def rung_of(summary: Mapping[str, Any], name: str = "") -> dict[str, Any]:
+    """A rung by name, or the last one measured. KeyError says what there is."""
+    measured = [rung for rung in summary["rungs"] if rung["status"] == "measured"]
+    found = [rung for rung in measured if not name or rung["name"] == name]
+    if not found:
+        names = ", ".join(rung["name"] for rung in measured) or "none"
+        raise KeyError(f"no measured rung {name!r}; there are: {names}")
+    return dict(found[-1])
+
+
+def side_by_side(a: Mapping[str, Any], b: Mapping[str, Any], metric: str, worst: int = 10) -> Sided:
+    """Rung B against rung A, with the questions that lost most first. ValueError where no question is shared."""
+    before, after = values(a, metric), values(b, metric)
+    right_a, right_b = correctness(a), correctness(b)
+    if not before.keys() & after.keys() and not right_a.keys() & right_b.keys():
+        raise ValueError("the two runs share no question; compare runs of one set")
+    flips = [Flip(name, before[name], after[name]) for name in before.keys() & after.keys()]
+    changed = sorted((flip for flip in flips if flip.change), key=lambda f: (f.change, f.question))
+    return Sided(
+        a["name"],
+        b["name"],
+        metric,
+        compare(before, after) if before.keys() & after.keys() else None,
+        compare(right_a, right_b) if right_a.keys() & right_b.keys() else None,
+        tuple(changed[:worst]),
+    )
+
+
+def gate(
+    baseline: Mapping[str, Any], current: Mapping[str, Any], tolerance: float = TOLERANCE
+) -> list[str]:
+    """Why `current` may not be released; empty if it may. Every rung that the baseline measured is held against it.
+
+    A rung fails where it is missing or skipped, where a question failed, or where the metric (or the share of
+    correct answers) fell by more than the tolerance and the 95% interval of the paired difference leaves out 0.
+    """
+    reasons = []
+    metric = baseline["main_metric"]
+    rungs = {rung["name"]: rung for rung in current["rungs"]}
+    for before in baseline["rungs"]:
+        if before["status"] != "measured":
+            continue
+        name = before["name"]
+        after = rungs.get(name, {"status": "missing", "reason": "not run"})
+        if after["status"] != "measured":
+            reasons.append(f"{name}: was measured and now is {after['status']}: {after['reason']}")
+            continue
+        if after["failed"]:
+            why = "; ".join(after["failures"][:3])
+            reasons.append(f"{name}: {after['failed']} of {after['cases']} questions failed: {why}")
+        try:
+            sided = side_by_side(before, after, metric)
+        except ValueError as error:
+            reasons.append(f"{name}: {error}")
+            continue
+        for what, found in ((metric, sided.ranking), ("correct answers", sided.answers)):
+            if found and found.difference.high < 0 and found.difference.mean < -tolerance:
+                d = found.difference
+                reasons.append(
+                    f"{name}: {what} fell by {-d.mean:.4f} (95% interval {d.low:+.4f} to {d.high:+.4f};"
+                    f" {found.worse} questions worse, {found.better} better)"
+                )
+    if not any(rung["status"] == "measured" for rung in baseline["rungs"]):
+        reasons.append("the baseline measured nothing, so nothing can be held against it")
+    return reasons
