@@ -1,0 +1,1 @@
+"""The Claude API, through its SDK: client and failures, requests with documents, answers with citations."""

@@ -1,0 +1,154 @@
+"""Calls the Messages API and says what went wrong in our words: never the server's, which may repeat a document.
+
+Source: platform.claude.com, API reference: Messages, streaming, errors.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anthropic
+
+from services.generator.retries import pause, retry_after, retrying
+from services.generator.settings import GeneratorSettings
+from services.rpc.deadline import Deadline
+from services.rpc.errors import (
+    DeadlineExceeded,
+    FailedPrecondition,
+    FolioError,
+    Internal,
+    ResourceExhausted,
+    Unavailable,
+)
+
+log = logging.getLogger("folio.generator")
+
+# After a spend limit nothing is sent for this long.
+SPEND_PAUSE_S = 300.0
+_FINAL = {
+    "authentication_error": "the key in ANTHROPIC_API_KEY is not accepted",
+    "permission_error": "the key in ANTHROPIC_API_KEY may not use this model",
+    "not_found_error": "the model in RAG_MODEL does not exist for this key",
+    "billing_error": "the account has no credit",
+}
+_STATUS = {
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+}
+
+
+class ClaudeClient:
+    """One per process. Retries before the first event of content, never after."""
+
+    def __init__(self, key: str, base_url: str) -> None:
+        if not key:
+            raise FailedPrecondition("set ANTHROPIC_API_KEY to use the Claude API")
+        self._sdk = anthropic.AsyncAnthropic(api_key=key, base_url=base_url, max_retries=0)
+        self._blocked_until = 0.0
+
+    @classmethod
+    def of(cls, settings: GeneratorSettings) -> "ClaudeClient":
+        return cls(settings.anthropic_api_key.get_secret_value(), settings.anthropic_base_url)
+
+    async def message(self, request: dict[str, Any], deadline: Deadline) -> anthropic.types.Message:
+        """One whole message. Raises FolioError."""
+
+        async def once() -> anthropic.types.Message:
+            self._check_open()
+            try:
+                async with asyncio.timeout(deadline.rest()):
+                    found: anthropic.types.Message = await self._sdk.messages.create(
+                        **request, timeout=deadline.rest()
+                    )
+                return found
+            except (anthropic.AnthropicError, TimeoutError, ValueError) as error:
+                raise self._failure(error) from None
+
+        return await retrying(once, deadline)
+
+    async def events(
+        self, request: dict[str, Any], deadline: Deadline
+    ) -> AsyncIterator[anthropic.types.RawMessageStreamEvent]:
+        """The events of one streamed message. Raises FolioError; nothing is tried again once content has come."""
+        attempt = 0
+        begun = False
+        while True:
+            attempt += 1
+            self._check_open()
+            stream = None
+            try:
+                async with asyncio.timeout(deadline.rest()):
+                    stream = await self._sdk.messages.create(
+                        **request, stream=True, timeout=deadline.rest()
+                    )
+                iterator = stream.__aiter__()
+                while True:
+                    try:
+                        async with asyncio.timeout(deadline.rest()):
+                            event = await anext(iterator)
+                    except StopAsyncIteration:
+                        return
+                    begun = begun or event.type.startswith("content_block")
+                    yield event
+            # ValueError: an event that is no JSON, or not what its type says.
+            except (anthropic.AnthropicError, TimeoutError, ValueError) as error:
+                failure = self._failure(error)
+                if begun:
+                    raise failure from None
+                await pause(attempt, failure, deadline)
+            finally:
+                if stream is not None:
+                    await stream.close()
+
+    def _check_open(self) -> None:
+        if time.monotonic() < self._blocked_until:
+            raise FailedPrecondition(
+                "the account's spend limit is reached; raise it or wait", reason="SPEND_LIMIT"
+            )
+
+    def _failure(self, error: Exception) -> FolioError:
+        if isinstance(error, anthropic.APIStatusError) and _is_spend_limit(error):
+            self._blocked_until = time.monotonic() + SPEND_PAUSE_S
+            log.error("the spend limit of the Claude account is reached")
+            return FailedPrecondition(
+                "the account's spend limit is reached; raise it or wait", reason="SPEND_LIMIT"
+            )
+        return failure(error)
+
+
+def _is_spend_limit(error: anthropic.APIStatusError) -> bool:
+    return (error.error_code or "").endswith("spend_limit_reached") or error.type == "billing_error"
+
+
+def failure(error: Exception) -> FolioError:
+    """The SDK's error as ours."""
+    if isinstance(error, anthropic.APITimeoutError | TimeoutError):
+        return DeadlineExceeded("the Claude API did not answer in the time that is left")
+    if isinstance(error, anthropic.APIStatusError):
+        return _status_failure(error)
+    if isinstance(error, anthropic.APIConnectionError):
+        return Unavailable("the Claude API cannot be reached")
+    if isinstance(error, anthropic.APIResponseValidationError | ValueError):
+        return Internal("the Claude API sent what is not in its documentation")
+    return Internal(f"the Claude SDK failed: {type(error).__name__}")
+
+
+def _status_failure(error: anthropic.APIStatusError) -> FolioError:
+    kind = str(error.type or _STATUS.get(error.status_code, ""))
+    if kind in _FINAL:
+        return FailedPrecondition(_FINAL[kind], reason=kind.upper())
+    if error.status_code == 413 or kind == "request_too_large":
+        return ResourceExhausted("the sources are too large for the Claude API", reason="TOO_LARGE")
+    transient = {"overloaded_error", "rate_limit_error", "api_error", "timeout_error"}
+    if kind in transient or error.status_code in {408, 409, 429} or error.status_code >= 500:
+        return Unavailable(
+            f"the Claude API is overloaded or failing ({error.status_code})",
+            reason="PROVIDER_UNAVAILABLE",
+            retry_after_s=retry_after(error.response.headers),
+        )
+    known = kind if kind.isidentifier() else "unknown"
+    return Internal(f"the Claude API refused the request ({error.status_code} {known})")

@@ -1,0 +1,134 @@
+"""Claude with citations. Only stop_reason end_turn is an answer; every other end has its own name."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from services.generator.answers import Finish, Result, Sentence, Source, Usage
+from services.generator.claude.client import ClaudeClient
+from services.generator.claude.request import ABSTAINS, citable, request
+from services.generator.claude.transcript import Transcript
+from services.generator.claude.usage import TokenCount
+from services.generator.prices import Prices
+from services.generator.settings import GeneratorSettings
+from services.rpc.deadline import Deadline
+from services.rpc.errors import FailedPrecondition, FolioError, Internal
+
+# A turn that the API pauses is continued so many times.
+MAX_CONTINUATIONS = 3
+
+_CUT = {
+    "max_tokens": (Finish.MAX_TOKENS, "the answer reached the token limit"),
+    "model_context_window_exceeded": (Finish.MAX_TOKENS, "the sources fill the model's context"),
+    "refusal": (Finish.REFUSED, "the model refused"),
+    "stop_sequence": (Finish.CUT_SHORT, "the model stopped at a stop sequence that nobody set"),
+    "tool_use": (Finish.CUT_SHORT, "the model asked for a tool that nobody offered"),
+    "pause_turn": (Finish.CUT_SHORT, "the model paused too often"),
+    "": (Finish.CUT_SHORT, "the stream ended before the answer did"),
+}
+
+
+class AnthropicGenerator:
+    """See Generator."""
+
+    provider = "anthropic"
+
+    def __init__(self, client: ClaudeClient, model: str, prices: Prices) -> None:
+        self.model = model
+        self._client = client
+        self._prices = prices
+
+    @classmethod
+    def create(cls, settings: GeneratorSettings) -> "AnthropicGenerator":
+        if not settings.model:
+            raise FailedPrecondition("set RAG_MODEL to the id of a Claude model")
+        return cls(ClaudeClient.of(settings), settings.model, Prices.read(settings.prices))
+
+    async def answer(
+        self, question: str, sources: Sequence[Source], max_output_tokens: int, deadline: Deadline
+    ) -> AsyncIterator[Sentence | Result]:
+        """See Generator. Raises FolioError only before the first sentence, and Internal for an unknown end."""
+        documents = citable(sources)
+        if not documents:
+            yield self._result(Finish.ABSTAINED, (), TokenCount(), "the sources hold no text")
+            return
+        sent = request(self.model, question, documents, max_output_tokens)
+        transcript, tokens, said = Transcript(documents), TokenCount(), list[Sentence]()
+        stop = ""
+        try:
+            for _ in range(1 + MAX_CONTINUATIONS):
+                turn = _Turn(tokens)
+                async for event in self._client.events(sent, deadline):
+                    turn.note(event)
+                    for sentence in transcript.feed(event):
+                        if ABSTAINS not in sentence.text:
+                            said.append(sentence)
+                            yield sentence
+                stop = turn.stop if turn.whole else ""
+                if stop != "pause_turn":
+                    break
+                sent = _continued(sent, transcript.text)
+        except FolioError as error:
+            if not said:
+                raise
+            yield self._result(Finish.CUT_SHORT, said, tokens, error.message)
+            return
+        finish, detail = _end(stop, transcript.text)
+        if finish is Finish.COMPLETE:
+            for sentence in transcript.finish():
+                said.append(sentence)
+                yield sentence
+            if not said:
+                finish, detail = Finish.CUT_SHORT, "the answer is empty"
+        yield self._result(finish, said, tokens, detail)
+
+    def _result(
+        self, finish: Finish, said: Sequence[Sentence], tokens: TokenCount, detail: str
+    ) -> Result:
+        total = tokens.total()
+        usage = Usage(
+            provider=self.provider,
+            model=self.model,
+            input_tokens=total.input + total.cache_write,
+            output_tokens=total.output,
+            cached_input_tokens=total.cached_input,
+            cost_usd=self._prices.cost(self.model, total),
+        )
+        return Result(finish, tuple(said), usage, self.provider, self.model, detail)
+
+
+class _Turn:
+    """How one streamed message ended; `whole` only after message_stop."""
+
+    def __init__(self, tokens: TokenCount) -> None:
+        self.stop = ""
+        self.whole = False
+        self._tokens = tokens
+        tokens.begin()
+
+    def note(self, event: Any) -> None:
+        if event.type == "message_start":
+            self._tokens.note(event.message.usage)
+        elif event.type == "message_delta":
+            self.stop = event.delta.stop_reason or self.stop
+            self._tokens.note(event.usage)
+        elif event.type == "message_stop":
+            self.whole = True
+
+
+def _end(stop: str, text: str) -> tuple[Finish, str]:
+    """What a stop reason means; Internal for one that nobody documented."""
+    if ABSTAINS in text:
+        return Finish.ABSTAINED, "the model found no answer in the sources"
+    if stop == "end_turn":
+        return Finish.COMPLETE, ""
+    if stop in _CUT:
+        return _CUT[stop]
+    raise Internal("the Claude API ended with a stop reason that is not in its documentation")
+
+
+def _continued(sent: dict[str, Any], text: str) -> dict[str, Any]:
+    """The request that goes on after a pause: what was said so far becomes the assistant's turn."""
+    user = sent["messages"][0]
+    said = text.rstrip()
+    messages = [user, {"role": "assistant", "content": said}] if said else [user]
+    return {**sent, "messages": messages}
