@@ -31,7 +31,7 @@ AVX2 INLINE void block_f32(const float *q, int32_t dim, const float *tile, int64
     for (int h = 0; h < 2 && track; h++)
         place[h] = _mm256_loadu_si256((const __m256i *)(const void *)(where + 8 * h));
 
-    for (int64_t t = 0; t < 2 * count; t++) { /* half a tile: four document tokens */
+    for (int64_t t = 0; t < (count + 3) / 4; t++) { /* half a tile: four document tokens */
         const float *d = tile + t / 2 * dim * TILE + t % 2 * 4;
         __m256 sum[4][2];
         for (int j = 0; j < 4; j++) sum[j][0] = sum[j][1] = _mm256_setzero_ps();
@@ -79,7 +79,7 @@ AVX2 INLINE void block_i8(const int8_t *q, int32_t dim, const uint8_t *tile, int
     for (int h = 0; h < 2 && track; h++)
         place[h] = _mm256_loadu_si256((const __m256i *)(const void *)(where + 8 * h));
 
-    for (int64_t t = 0; t < 2 * count; t++) {
+    for (int64_t t = 0; t < (count + 3) / 4; t++) {
         const uint8_t *d = tile + t / 2 * stride + t % 2 * 16;
         const float *scale = (const float *)(const void *)(tile + t / 2 * stride + dim * TILE);
         __m256i sum[4][2];

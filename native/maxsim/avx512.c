@@ -14,36 +14,41 @@
 
 int avx512_supported(void) { return x86_has(X86_AVX512); }
 
+/* The first `rows` tokens of one tile. */
+AVX512 INLINE void tile(const float *q, int32_t dim, const float *d, int32_t first,
+                        struct maximum top[2], const int rows, const int width, const int track) {
+    const float *next = q + (int64_t)dim * BLOCK, *after = d + (int64_t)dim * TILE;
+    __m512 sum[TILE][2];
+#pragma GCC unroll 8
+    for (int j = 0; j < rows; j++) sum[j][0] = sum[j][1] = _mm512_setzero_ps();
+    for (int32_t k = 0; k < dim; k++) {
+        const __m512 q0 = _mm512_load_ps(q + k * BLOCK);
+        const __m512 q1 = width == 2 ? _mm512_load_ps(next + k * BLOCK) : q0;
+        _mm_prefetch((const char *)(after + k * TILE), _MM_HINT_T0);
+#pragma GCC unroll 8
+        for (int j = 0; j < rows; j++) {
+            const __m512 token = _mm512_set1_ps(d[k * TILE + j]);
+            sum[j][0] = _mm512_fmadd_ps(q0, token, sum[j][0]);
+            if (width == 2) sum[j][1] = _mm512_fmadd_ps(q1, token, sum[j][1]);
+        }
+    }
+#pragma GCC unroll 8
+    for (int j = 0; j < rows; j++)
+        for (int h = 0; h < width; h++) raise_maximum(&top[h], sum[j][h], first + j, track);
+}
+
 AVX512 INLINE void blocks(const struct maxsim_query *query, int32_t b, const void *tiles,
                           int64_t count, int32_t first, float *best, int32_t *where,
                           const int width, const int track) {
     const int32_t dim = query->dim;
-    const int64_t step = (int64_t)dim * TILE;
+    const int64_t step = (int64_t)dim * TILE, whole = whole_tiles(count);
     const float *q = (const float *)query_part(query, query->f32) + (int64_t)b * dim * BLOCK;
-    const float *next = q + (int64_t)dim * BLOCK, *d = tiles;
+    const float *d = tiles;
     struct maximum top[2];
     for (int h = 0; h < width; h++) top[h] = load_maximum(best, where, h, track);
-
-    for (int64_t t = 0; t < count; t++) {
-        __m512 sum[TILE][2];
-#pragma GCC unroll 8
-        for (int j = 0; j < TILE; j++) sum[j][0] = sum[j][1] = _mm512_setzero_ps();
-        for (int32_t k = 0; k < dim; k++, d += TILE) {
-            const __m512 q0 = _mm512_load_ps(q + k * BLOCK);
-            const __m512 q1 = width == 2 ? _mm512_load_ps(next + k * BLOCK) : q0;
-            _mm_prefetch((const char *)(d + step), _MM_HINT_T0);
-#pragma GCC unroll 8
-            for (int j = 0; j < TILE; j++) {
-                const __m512 token = _mm512_set1_ps(d[j]);
-                sum[j][0] = _mm512_fmadd_ps(q0, token, sum[j][0]);
-                if (width == 2) sum[j][1] = _mm512_fmadd_ps(q1, token, sum[j][1]);
-            }
-        }
-#pragma GCC unroll 8
-        for (int j = 0; j < TILE; j++)
-            for (int h = 0; h < width; h++)
-                raise_maximum(&top[h], sum[j][h], first + (int32_t)(t * TILE + j), track);
-    }
+    for (int64_t t = 0; t < whole; t++, d += step, first += TILE)
+        tile(q, dim, d, first, top, TILE, width, track);
+    if (count > whole * TILE) tile(q, dim, d, first, top, TILE / 2, width, track);
     for (int h = 0; h < width; h++) store_maximum(&top[h], best, where, h, track);
 }
 

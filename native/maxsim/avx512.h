@@ -9,6 +9,9 @@
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #define INLINE static inline __attribute__((always_inline))
 
+/* Tiles to score in full; a rest of up to four tokens is scored as half a tile. */
+INLINE int64_t whole_tiles(int64_t tokens) { return (tokens + 3) / TILE; }
+
 struct maximum {
     __m512 value;
     __m512i where;

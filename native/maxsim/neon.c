@@ -51,7 +51,7 @@ void neon_f32(const struct maxsim_query *query, const void *tiles, int64_t count
     const int32_t dim = query->dim;
     for (int32_t b = 0; b < query->blocks; b++) {
         const float *q = (const float *)query_part(query, query->f32) + (int64_t)b * dim * BLOCK;
-        for (int64_t t = 0; t < 2 * count; t++)
+        for (int64_t t = 0; t < (count + 3) / 4; t++)
             block_f32(q, dim, (const float *)tiles + t / 2 * dim * TILE + t % 2 * 4,
                       first + (int32_t)t * 4, best + b * BLOCK, where ? where + b * BLOCK : NULL);
     }
@@ -86,7 +86,7 @@ DOT void neondot_i8(const struct maxsim_query *query, const void *tiles, int64_t
     const int64_t stride = tile_bytes(MAXSIM_I8, dim);
     for (int32_t b = 0; b < query->blocks; b++) {
         const int8_t *q = (const int8_t *)query_part(query, query->i8) + (int64_t)b * dim * BLOCK;
-        for (int64_t t = 0; t < 2 * count; t++) {
+        for (int64_t t = 0; t < (count + 3) / 4; t++) {
             const uint8_t *tile = (const uint8_t *)tiles + t / 2 * stride;
             const float *scale = (const float *)(const void *)(tile + (int64_t)dim * TILE);
             block_i8(q, dim, tile + t % 2 * 16, scale + t % 2 * 4, first + (int32_t)t * 4,

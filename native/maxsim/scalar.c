@@ -16,7 +16,7 @@ void scalar_f32(const struct maxsim_query *query, const void *tiles, int64_t cou
     const int32_t dim = query->dim;
     for (int32_t b = 0; b < query->blocks; b++) {
         const float *q = (const float *)query_part(query, query->f32) + (int64_t)b * dim * BLOCK;
-        for (int64_t t = 0; t < count; t++) {
+        for (int64_t t = 0; t < tile_count(count); t++) {
             const float *tile = (const float *)tiles + t * dim * TILE;
             for (int j = 0; j < TILE; j++) {
                 float sum[BLOCK] = {0};
@@ -36,7 +36,7 @@ void scalar_i8(const struct maxsim_query *query, const void *tiles, int64_t coun
     for (int32_t b = 0; b < query->blocks; b++) {
         const int8_t *q = (const int8_t *)query_part(query, query->i8) + (int64_t)b * dim * BLOCK;
         const int32_t *bias = (const int32_t *)query_part(query, query->bias) + b * BLOCK;
-        for (int64_t t = 0; t < count; t++) {
+        for (int64_t t = 0; t < tile_count(count); t++) {
             const uint8_t *tile = (const uint8_t *)tiles + t * stride;
             const float *scale = (const float *)(const void *)(tile + (int64_t)dim * TILE);
             for (int j = 0; j < TILE; j++) {

@@ -110,9 +110,11 @@ static int scan(struct job *job, struct scratch *scratch, int64_t document, int6
             tiles = (const char *)job->documents[document] + t * stride;
         else if (!make_tiles(job, document, t, n, scratch->wide))
             return 0;
+        const int64_t left = job->tokens[document] - t * TILE;
+        const int64_t tokens = left < n * TILE ? left : n * TILE;
         float *top = best;
         for (int32_t q = 0; q < job->n_queries; q++) {
-            kernel(job->queries[q], tiles, n, (int32_t)(t * TILE), top, where);
+            kernel(job->queries[q], tiles, tokens, (int32_t)(t * TILE), top, where);
             top += job->queries[q]->blocks * BLOCK;
         }
     }

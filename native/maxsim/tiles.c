@@ -186,15 +186,15 @@ int64_t maxsim_query_pack(int type, const float *rows, int32_t tokens, int32_t d
         const float *row = rows + (int64_t)token * dim;
         const int64_t block = (int64_t)(token / BLOCK) * BLOCK * dim;
         const int32_t i = token % BLOCK;
-        for (int32_t k = 0; k < dim; k++)
-            if (!is_valid(row[k])) return -1 - token;
+        int valid = 1;
+        for (int32_t k = 0; k < dim; k++) valid &= is_valid(row[k]);
+        if (!valid) return -1 - token;
         if (type == MAXSIM_I8) {
             int8_t values[MAXSIM_MAX_DIM];
             scale[token] = quantise(row, dim, values);
-            for (int32_t k = 0; k < dim; k++) {
-                i8[block + k / 4 * 4 * BLOCK + i * 4 + k % 4] = values[k];
-                bias[token] -= 128 * values[k];
-            }
+            for (int32_t k = 0; k < dim; k++) bias[token] -= 128 * values[k];
+            for (int32_t k = 0; k < dim; k += 4)
+                memcpy(i8 + block + k * BLOCK + i * 4, values + k, 4);
             continue;
         }
         for (int32_t k = 0; k < dim; k++) {

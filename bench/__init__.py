@@ -1,0 +1,1 @@
+"""What `make bench` runs: the kernel against its peers, and the services."""
