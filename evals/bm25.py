@@ -1,8 +1,8 @@
 """BM25 in memory: the reference that says whether a collection was loaded right, and candidates where none are given.
 
-score(q, d) = sum over terms of ln(1 + (N - n + .5) / (n + .5)) * tf / (tf + k1 * (1 - b + b * |d| / average)), the form of
-Lucene (Kamphuis et al., 2020), with k1 .9 and b .4 as in Anserini. Words of two characters or more, lower case, without
-English stop words, not stemmed.
+score(q, d) = sum over terms of ln(1 + (N - n + .5) / (n + .5)) * tf / (tf + k1 * (1 - b + b * |d| / average)), the form
+of Lucene (Kamphuis et al., 2020), with k1 .9 and b .4 as in Anserini. Words in lower case, without English stop words,
+not stemmed.
 """
 
 import re
@@ -15,19 +15,21 @@ from evals.datasets import Passage
 
 K1, B = 0.9, 0.4
 # English words without content: pronouns, articles, prepositions, auxiliaries.
-STOP = frozenset(
-    "i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself"
-    " it its itself they them their theirs themselves what which who whom this that these those am is are was were be"
-    " been being have has had having do does did doing a an the and but if or because as until while of at by for"
-    " with about against between into through during before after above below to from up down in out on off over"
-    " under again further then once here there when where why how all any both each few more most other some such"
-    " no nor not only own same so than too very s t can will just don should now".split()
-)
+_STOP = """
+i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her
+hers herself it its itself they them their theirs themselves what which who whom this that these
+those am is are was were be been being have has had having do does did doing a an the and but if
+or because as until while of at by for with about against between into through during before after
+above below to from up down in out on off over under again further then once here there when where
+why how all any both each few more most other some such no nor not only own same so than too very
+s t can will just don should now
+"""
+STOP = frozenset(_STOP.split())
 
 
 def words(text: str) -> list[str]:
     """Terms in order."""
-    return [word for word in re.findall(r"\b\w\w+\b", text.lower()) if word not in STOP]
+    return [word for word in re.findall(r"\w+", text.lower()) if word not in STOP]
 
 
 class BM25:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evals.bm25 import B, BM25, K1
+from evals.bm25 import BM25, K1, B
 from evals.datasets import Passage, open_collection
 from evals.metrics import evaluate_run
 
@@ -36,9 +36,9 @@ def test_equal_scores_are_ordered_by_id() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "expected"),
-    # Of the data's own notes: scifact .674, MED .677, dbpedia .314, which these come near. Its Cranfield (.331) and CISI
-    # (.278) are lower than what this index finds; Cranfield is at .323 if the one document per question that is
-    # judged -1 counts as not relevant. These two hold what was measured here, so that a loader cannot drift.
+    # The data's own notes say scifact .674, MED .677, dbpedia .314, which these come near; their Cranfield (.331) and
+    # CISI (.278) are lower than what this index finds. Cranfield is at .32 where the one document per question
+    # that is judged -1 counts as not relevant. These two hold what was measured, so that a loader cannot drift.
     [("scifact", 0.674), ("med", 0.677), ("dbpedia", 0.314), ("cranfield", 0.504), ("cisi", 0.370)],
 )
 def test_bm25_comes_near_the_reference_points(
