@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import date
-from importlib.metadata import version
 from typing import Any
 
 import grpc
@@ -25,6 +24,7 @@ from services.colbert.store import Filter
 from services.rerank import wire
 from services.rerank.stream import stream
 from services.rpc import identity
+from services.rpc.build import package_version
 from services.rpc.errors import InvalidArgument
 from services.rpc.identity import Principal
 from services.rpc.limits import Gate
@@ -61,7 +61,7 @@ class ColbertServicer(
         return rerank_pb2.GetCapabilitiesResponse(
             capabilities=stage_pb2.Capabilities(
                 service="colbert",
-                version=version("folio"),
+                version=package_version(),
                 provider=encoding.encoder.provider,
                 model=encoding.encoder.model,
                 revision=encoding.encoder.revision,

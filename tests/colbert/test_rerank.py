@@ -1,0 +1,376 @@
+"""Rerank through a real server: by chunk id, by text and by vector."""
+
+import asyncio
+import struct
+
+import grpc
+import numpy as np
+import pytest
+
+from folio.common.v1 import vectors_pb2
+from folio.rerank.v1 import rerank_pb2, rerank_pb2_grpc
+from services.colbert.matrices import pack
+from services.colbert.stage import Stage
+from services.rpc.identity import Principal
+from services.rpc.testing import running
+from tests.colbert.conftest import AddDocument
+
+pytestmark = pytest.mark.integration
+
+QUESTION = "How long is the parental leave?"
+BODIES = [
+    "The pump P-2041 is served every 24 months.",
+    "Full-time staff are entitled to 16 weeks of paid parental leave.",
+    "Travel is booked through the office.",
+    "Leave must be requested in writing.",
+]
+Request = rerank_pb2.RerankRequest
+Options = rerank_pb2.RerankOptions
+
+
+def ids(*chunk_ids: int) -> rerank_pb2.ChunkIds:
+    return rerank_pb2.ChunkIds(ids=chunk_ids)
+
+
+def texts(*bodies: str) -> rerank_pb2.Texts:
+    return rerank_pb2.Texts(texts=bodies)
+
+
+def documents(*matrices: np.ndarray) -> rerank_pb2.DocumentVectors:
+    return rerank_pb2.DocumentVectors(
+        tokens=pack(np.concatenate(matrices).astype(np.float32)),
+        lengths=[len(matrix) for matrix in matrices],
+    )
+
+
+async def rerank(
+    channel: grpc.aio.Channel, request: rerank_pb2.RerankRequest
+) -> rerank_pb2.RerankResponse:
+    return await rerank_pb2_grpc.RerankServiceStub(channel).Rerank(request, timeout=60)
+
+
+async def refused(
+    channel: grpc.aio.Channel, request: rerank_pb2.RerankRequest
+) -> tuple[grpc.StatusCode, str]:
+    with pytest.raises(grpc.aio.AioRpcError) as failure:
+        await rerank(channel, request)
+    return failure.value.code(), failure.value.details() or ""
+
+
+class TestByVectors:
+    """What the caller brings is scored as it is, in fp32."""
+
+    # Two query tokens against three document tokens of four dimensions, worked by hand:
+    # token 0: max(1, 0, .5) = 1; token 1: max(0, 3, -1) = 3.
+    QUERY = np.array([[1, 0, 0, 0], [0, 1, 0, 0]], np.float32)
+    HAND = np.array([[1, 0, 9, 9], [0, 3, 0, 0], [0.5, -1, 0, 0]], np.float32)
+
+    async def test_the_hand_worked_example(self, channel: grpc.aio.Channel) -> None:
+        negative = np.array([[-2, -1, 0, 0]], np.float32)
+        reply = await rerank(
+            channel,
+            Request(vectors=pack(self.QUERY), document_vectors=documents(negative, self.HAND)),
+        )
+        assert [r.score for r in reply.results] == [-3.0, 4.0]
+        assert [r.score_per_token for r in reply.results] == [-1.5, 2.0]
+        assert [r.rank for r in reply.results] == [2, 1]
+        assert reply.query_tokens == 2
+
+    async def test_alignments_name_the_token_that_answered(self, channel: grpc.aio.Channel) -> None:
+        reply = await rerank(
+            channel,
+            Request(
+                vectors=pack(self.QUERY),
+                document_vectors=documents(self.HAND),
+                options=Options(alignments=True),
+            ),
+        )
+        alignment = reply.results[0].alignment
+        assert list(alignment.document_tokens) == [0, 1]
+        assert list(alignment.similarities) == [1.0, 3.0]
+
+    @pytest.mark.parametrize("dtype", ["FLOAT32", "FLOAT16", "BFLOAT16", "INT8"])
+    async def test_every_element_type_means_the_same(
+        self, channel: grpc.aio.Channel, dtype: str
+    ) -> None:
+        data = {
+            "FLOAT32": self.HAND.astype("<f4").tobytes(),
+            "FLOAT16": self.HAND.astype("<f2").tobytes(),
+            "BFLOAT16": (self.HAND.view("<u4") >> 16).astype("<u2").tobytes(),
+            "INT8": (self.HAND * 2).astype("i1").tobytes(),
+        }[dtype]
+        matrix = vectors_pb2.Matrix(
+            data=data,
+            rows=3,
+            dim=4,
+            dtype=f"DTYPE_{dtype}",
+            scales=struct.pack("<3f", 0.5, 0.5, 0.5) if dtype == "INT8" else b"",
+        )
+        reply = await rerank(
+            channel,
+            Request(
+                vectors=pack(self.QUERY),
+                document_vectors=rerank_pb2.DocumentVectors(tokens=matrix, lengths=[3]),
+            ),
+        )
+        assert reply.results[0].score == 4.0
+
+    async def test_what_cannot_be_scored_says_so_and_ranks_last(
+        self, channel: grpc.aio.Channel
+    ) -> None:
+        bad = self.HAND.copy()
+        bad[1, 2] = np.nan
+        reply = await rerank(
+            channel,
+            Request(
+                vectors=pack(self.QUERY),
+                document_vectors=documents(
+                    bad, np.zeros((0, 4)), np.array([[-5, -5, 0, 0]]), self.HAND
+                ),
+            ),
+        )
+        assert [rerank_pb2.CandidateStatus.Name(r.status)[17:] for r in reply.results] == [
+            "NOT_FINITE",
+            "EMPTY",
+            "SCORED",
+            "SCORED",
+        ]
+        assert [r.score for r in reply.results] == [0, 0, -10, 4]
+        assert [r.rank for r in reply.results] == [3, 4, 2, 1]
+
+    async def test_scores_are_bit_equal_alone_and_in_a_batch(
+        self, channel: grpc.aio.Channel
+    ) -> None:
+        random = np.random.default_rng(7)
+        query = random.standard_normal((17, 128)).astype(np.float32)
+        matrices = [
+            random.standard_normal((n, 128)).astype(np.float32) for n in (1, 7, 8, 9, 200, 33)
+        ]
+        together = await rerank(
+            channel, Request(vectors=pack(query), document_vectors=documents(*matrices))
+        )
+        backwards = await rerank(
+            channel, Request(vectors=pack(query), document_vectors=documents(*matrices[::-1]))
+        )
+        alone = [
+            (await rerank(channel, Request(vectors=pack(query), document_vectors=documents(m))))
+            .results[0]
+            .score
+            for m in matrices
+        ]
+        assert [r.score for r in together.results] == alone
+        assert [r.score for r in backwards.results] == alone[::-1]
+
+    @pytest.mark.parametrize(
+        ("query", "field"),
+        [
+            (np.zeros((0, 4), np.float32), "vectors.rows"),
+            (np.zeros((1025, 4), np.float32), "vectors.rows"),
+            (np.full((1, 4), np.inf, np.float32), "vectors.data"),
+            (np.zeros((1, 6), np.float32), "vectors.dim"),
+            (np.zeros((1, 8), np.float32), "document_vectors.tokens.dim"),
+        ],
+    )
+    async def test_a_wrong_query_is_named(
+        self, channel: grpc.aio.Channel, query: np.ndarray, field: str
+    ) -> None:
+        code, message = await refused(
+            channel, Request(vectors=pack(query), document_vectors=documents(self.HAND))
+        )
+        assert code is grpc.StatusCode.INVALID_ARGUMENT
+        assert message.startswith(field)
+
+    async def test_sizes_that_disagree_are_named(self, channel: grpc.aio.Channel) -> None:
+        wrong = documents(self.HAND)
+        wrong.lengths[0] = 2
+        code, message = await refused(
+            channel, Request(vectors=pack(self.QUERY), document_vectors=wrong)
+        )
+        assert (code, message) == (
+            grpc.StatusCode.INVALID_ARGUMENT,
+            "document_vectors.lengths: add up to 2; the matrix has 3 rows",
+        )
+        short = pack(self.QUERY)
+        short.data = short.data[:-1]
+        code, message = await refused(
+            channel, Request(vectors=short, document_vectors=documents(self.HAND))
+        )
+        assert message == "vectors.data: has 31 bytes; rows, dim and dtype make 32"
+
+
+class TestByTexts:
+    async def test_the_answer_comes_first(self, channel: grpc.aio.Channel) -> None:
+        reply = await rerank(channel, Request(text=QUESTION, texts=texts(*BODIES)))
+        assert [r.index for r in reply.results] == [0, 1, 2, 3]
+        assert reply.results[1].rank == 1
+        assert {"encode", "score"} <= set(reply.timings_ms)
+
+    async def test_duplicates_keep_their_own_places(self, channel: grpc.aio.Channel) -> None:
+        reply = await rerank(
+            channel, Request(text=QUESTION, texts=texts(BODIES[0], BODIES[1], BODIES[0], BODIES[1]))
+        )
+        scores = [r.score for r in reply.results]
+        assert (scores[0], scores[1]) == (scores[2], scores[3])
+        assert [r.rank for r in reply.results] == [3, 1, 4, 2]
+
+    async def test_top_n_keeps_the_best_in_the_callers_order(
+        self, channel: grpc.aio.Channel
+    ) -> None:
+        every = await rerank(channel, Request(text=QUESTION, texts=texts(*BODIES)))
+        best = await rerank(
+            channel, Request(text=QUESTION, texts=texts(*BODIES), options=Options(top_n=2))
+        )
+        assert [(r.index, r.rank) for r in best.results] == [
+            (r.index, r.rank) for r in every.results if r.rank <= 2
+        ]
+
+    async def test_no_candidate_is_an_empty_result(self, channel: grpc.aio.Channel) -> None:
+        for request in (
+            Request(text=QUESTION, texts=texts()),
+            Request(text=QUESTION, chunk_ids=ids()),
+        ):
+            assert not (await rerank(channel, request)).results
+
+    async def test_a_blank_text_is_empty_and_harms_no_other(
+        self, channel: grpc.aio.Channel
+    ) -> None:
+        reply = await rerank(channel, Request(text=QUESTION, texts=texts("", " \n", BODIES[1])))
+        assert [r.status for r in reply.results] == [2, 2, 1]
+        assert reply.results[2].rank == 1
+
+    async def test_truncation_is_flagged_or_refused(self, channel: grpc.aio.Channel) -> None:
+        candidates = texts("short", "long " * 600)
+        reply = await rerank(channel, Request(text=QUESTION, texts=candidates))
+        assert [r.truncated for r in reply.results] == [False, True]
+        code, message = await refused(
+            channel,
+            Request(
+                text=QUESTION,
+                texts=candidates,
+                options=Options(truncation=rerank_pb2.TRUNCATION_NONE),
+            ),
+        )
+        assert code is grpc.StatusCode.INVALID_ARGUMENT
+        assert message == "texts.texts[1]: has more than the 512 tokens that are read"
+
+    async def test_a_query_without_words_is_refused(self, channel: grpc.aio.Channel) -> None:
+        code, _ = await refused(channel, Request(text=" ", texts=texts("a")))
+        assert code is grpc.StatusCode.INVALID_ARGUMENT
+
+    async def test_alignments_come_with_the_querys_tokens(self, channel: grpc.aio.Channel) -> None:
+        reply = await rerank(
+            channel,
+            Request(
+                text="parental leave", texts=texts(BODIES[1]), options=Options(alignments=True)
+            ),
+        )
+        tokens = list(reply.query_token_texts)
+        assert [token for token in tokens if not token.startswith("[")] == ["parental", "leave"]
+        alignment = reply.results[0].alignment
+        assert len(alignment.document_tokens) == len(tokens) == reply.query_tokens
+        assert sum(alignment.similarities) == pytest.approx(reply.results[0].score, rel=1e-5)
+
+    async def test_a_score_does_not_depend_on_the_neighbours(
+        self, channel: grpc.aio.Channel
+    ) -> None:
+        long = "A much longer text about quite another matter, to be padded against. " * 12
+        together = await rerank(
+            channel, Request(text=QUESTION, texts=texts(long, *(f"{b} !" for b in BODIES)))
+        )
+        alone = await rerank(channel, Request(text=QUESTION, texts=texts(f"{BODIES[1]} !!")))
+        other = await rerank(
+            channel, Request(text=QUESTION, texts=texts(f"{BODIES[1]} !!", long + "end"))
+        )
+        # The document is remembered, so the second reply has the very same bits.
+        assert alone.results[0].score == other.results[0].score
+        single = await rerank(channel, Request(text=QUESTION, texts=texts(f"{BODIES[2]} !")))
+        assert single.results[0].score == pytest.approx(together.results[3].score, abs=1e-3)
+
+    async def test_calls_at_once_get_their_own_scores(self, channel: grpc.aio.Channel) -> None:
+        bodies = [f"The part {n} weighs {n * 7} grams." for n in range(24)]
+        replies = await asyncio.gather(
+            *(
+                rerank(channel, Request(text=f"weight of part {n}", texts=texts(*bodies)))
+                for n in range(6)
+            )
+        )
+        for n, reply in enumerate(replies):
+            again = await rerank(channel, Request(text=f"weight of part {n}", texts=texts(*bodies)))
+            assert [r.score for r in reply.results] == pytest.approx(
+                [r.score for r in again.results], abs=1e-3
+            )
+
+
+class TestByChunkId:
+    async def test_scores_are_those_of_the_texts(
+        self, channel: grpc.aio.Channel, acme: Principal, add_document: AddDocument
+    ) -> None:
+        _, chunks = add_document(acme.organization_id, BODIES)
+        by_id = await rerank(channel, Request(text=QUESTION, chunk_ids=ids(*chunks)))
+        by_text = await rerank(channel, Request(text=QUESTION, texts=texts(*BODIES)))
+        assert [r.score for r in by_id.results] == pytest.approx(
+            [r.score for r in by_text.results], abs=1e-3
+        )
+        assert [r.rank for r in by_id.results] == [r.rank for r in by_text.results]
+        assert {"fetch", "score"} <= set(by_id.timings_ms)
+
+    async def test_order_and_neighbours_do_not_change_a_bit(
+        self, channel: grpc.aio.Channel, acme: Principal, add_document: AddDocument
+    ) -> None:
+        _, chunks = add_document(acme.organization_id, BODIES)
+        forwards = await rerank(channel, Request(text=QUESTION, chunk_ids=ids(*chunks)))
+        again = await rerank(
+            channel, Request(text=QUESTION, chunk_ids=ids(*chunks[::-1], chunks[0]))
+        )
+        scores = [r.score for r in forwards.results]
+        assert [r.score for r in again.results] == [*scores[::-1], scores[0]]
+
+    async def test_vectors_outlive_the_process(
+        self,
+        channel: grpc.aio.Channel,
+        stage: Stage,
+        acme: Principal,
+        add_document: AddDocument,
+    ) -> None:
+        """A second stage, with nothing in memory, reads what the first one stored."""
+        _, chunks = add_document(acme.organization_id, BODIES)
+        first = await rerank(channel, Request(text=QUESTION, chunk_ids=ids(*chunks)))
+        for chunk in chunks:
+            stage.reranker._cache.remove((acme.organization_id, chunk))
+        second = await rerank(channel, Request(text=QUESTION, chunk_ids=ids(*chunks)))
+        assert [r.score for r in first.results] == [r.score for r in second.results]
+
+    async def test_query_vectors_must_be_the_models(
+        self, channel: grpc.aio.Channel, acme: Principal, add_document: AddDocument
+    ) -> None:
+        _, chunks = add_document(acme.organization_id, BODIES[:1])
+        code, message = await refused(
+            channel,
+            Request(vectors=pack(np.ones((2, 128), np.float32)), chunk_ids=ids(*chunks)),
+        )
+        assert code is grpc.StatusCode.INVALID_ARGUMENT
+        assert message == "vectors.dim: is 128; this model's vectors have 384"
+
+    async def test_too_many_unindexed_chunks_are_refused(
+        self, channel: grpc.aio.Channel, acme: Principal, add_document: AddDocument
+    ) -> None:
+        _, chunks = add_document(acme.organization_id, [f"Text {n}." for n in range(9)])
+        code, message = await refused(channel, Request(text=QUESTION, chunk_ids=ids(*chunks)))
+        assert code is grpc.StatusCode.FAILED_PRECONDITION
+        assert "IndexDocument" in message
+
+
+async def test_capabilities_say_what_it_is(channel: grpc.aio.Channel) -> None:
+    reply = await rerank_pb2_grpc.RerankServiceStub(channel).GetCapabilities(
+        rerank_pb2.GetCapabilitiesRequest(), timeout=10
+    )
+    assert reply.capabilities.dim == 384
+    assert reply.capabilities.model == "sentence-transformers/all-MiniLM-L6-v2"
+    assert reply.accepts_chunk_ids
+    assert reply.capabilities.details["kernel"]
+
+
+async def test_without_an_identity_nothing_is_served(stage: Stage) -> None:
+    async with running("colbert", stage.register) as channel:
+        code, _ = await refused(channel, Request(text="a", texts=texts("a")))
+    assert code is grpc.StatusCode.UNAUTHENTICATED
