@@ -147,7 +147,8 @@ class Query:
         ]
         del reply.sources[:]
         reply.sources.extend(
-            replies.source(passage.hits[0], p) for passage, p in zip(read, relevance, strict=True)
+            replies.source(passage.hits[0], p, (start.page for start in passage.pages))
+            for passage, p in zip(read, relevance, strict=True)
         )
         account.emit(Event(sources=gateway_pb2.SourcesFound(sources=reply.sources)))
 

@@ -1,5 +1,7 @@
 """Packs what the pipeline found into replies."""
 
+from collections.abc import Iterable
+
 from folio.common.v1 import document_pb2
 from folio.gateway.v1 import gateway_pb2
 from services.gateway.hits import Hits
@@ -37,8 +39,11 @@ def rewritten(question: str, scoped: Scoped) -> gateway_pb2.Rewritten:
     return event
 
 
-def source(chunk: document_pb2.Chunk, probability: float) -> gateway_pb2.SourcePassage:
-    return gateway_pb2.SourcePassage(chunk=chunk, probability=probability)
+def source(
+    chunk: document_pb2.Chunk, probability: float, pages: Iterable[int] = ()
+) -> gateway_pb2.SourcePassage:
+    """A hit, and the pages that were read around it."""
+    return gateway_pb2.SourcePassage(chunk=chunk, probability=probability, pages=pages)
 
 
 def close(call: Call, reply: gateway_pb2.AskResponse, *, trace: bool) -> None:

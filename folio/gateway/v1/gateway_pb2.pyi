@@ -314,19 +314,25 @@ class SourcePassage(_message.Message):
 
     CHUNK_FIELD_NUMBER: _builtins.int
     PROBABILITY_FIELD_NUMBER: _builtins.int
+    PAGES_FIELD_NUMBER: _builtins.int
     probability: _builtins.float
     """The route's calibrated probability that it answers, 0 to 1."""
     @_builtins.property
     def chunk(self) -> _document_pb2.Chunk: ...
+    @_builtins.property
+    def pages(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Physical pages, 0-based, that were read around the chunk: its section's where parents are on. Empty: not read."""
+
     def __init__(
         self,
         *,
         chunk: _document_pb2.Chunk | None = ...,
         probability: _builtins.float = ...,
+        pages: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk", "probability", b"probability"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk", "pages", b"pages", "probability", b"probability"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
