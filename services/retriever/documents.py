@@ -46,7 +46,8 @@ class Section:
 
 @dataclass(frozen=True)
 class ParsedDocument:
-    """A file as text. `empty_pages` are the indices of pages with fewer than 20 characters.
+    """A file as text. `empty_pages` are the indices of pages without text, or with fewer than 20 characters beside a
+    picture: what OCR might read.
 
     `text_layer` is the PDF that OCR made of a scan, else empty: the file that offsets and page pictures refer to.
     """

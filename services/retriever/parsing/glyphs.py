@@ -16,6 +16,8 @@ from services.retriever.parsing.geometry import Frame, Rectangle
 
 _BOLD_NAME = re.compile(r"bold|black|heavy|demi|-medi|cmbx|sfbx", re.IGNORECASE)
 _BOLD_WEIGHT = 650
+_LIGHT, _FAINT = 230, 25  # Of 255: the least of red, green and blue; opacity.
+_UNSEEN_MODES = (c.FPDF_TEXTRENDERMODE_INVISIBLE, c.FPDF_TEXTRENDERMODE_CLIP)
 
 
 @dataclass(frozen=True)
@@ -91,55 +93,72 @@ def _boxes(raw: c.FPDF_TEXTPAGE, count: int) -> "array[float]":
 
 
 def _runs(raw: c.FPDF_TEXTPAGE, count: int) -> list[tuple[int, int, Style]]:
+    """Successive characters of one style; light text object by object, for its surroundings decide."""
+    styles = _Styles(raw)
     runs: list[tuple[int, int, Style]] = []
-    bold_fonts: dict[int, bool] = {}
-    object_of = c.FPDFText_GetTextObject
+    object_of, address_of = c.FPDFText_GetTextObject, ctypes.addressof
     current, start = 0, 0
-    style = None
+    style: Style | None = None
     for index in range(count):
         pointer = object_of(raw, index)
-        address = ctypes.addressof(pointer.contents) if pointer else 0
+        address = address_of(pointer.contents) if pointer else 0
         if address == 0 or address == current:
+            continue
+        current = address
+        found = styles.of(index, pointer)
+        if found is style and not found.light:
             continue
         if style is not None:
             runs.append((start, index, style))
             start = index
-        current = address
-        style = _style(raw, index, pointer, bold_fonts)
+        style = found
     if style is not None:
         runs.append((start, count, style))
     return runs
 
 
-def _style(
-    raw: c.FPDF_TEXTPAGE, index: int, text_object: c.FPDF_PAGEOBJECT, bold_fonts: dict[int, bool]
-) -> Style:
-    matrix = c.FS_MATRIX()
-    scale = 1.0
-    if c.FPDFText_GetMatrix(raw, index, matrix):
-        scale = math.hypot(matrix.c, matrix.d) or math.hypot(matrix.a, matrix.b)
-    size = c.FPDFText_GetFontSize(raw, index) * scale
-    red, green, blue, alpha = (ctypes.c_uint(0) for _ in range(4))
-    light = False
-    if c.FPDFPageObj_GetFillColor(text_object, red, green, blue, alpha):
-        light = min(red.value, green.value, blue.value) >= 230 or alpha.value < 25
-    mode = c.FPDFTextObj_GetTextRenderMode(text_object)
-    return Style(
-        size=round(abs(size) * 2) / 2 if abs(size) >= 1 else abs(size),
-        bold=_is_bold(raw, index, text_object, bold_fonts),
-        invisible=mode in (c.FPDF_TEXTRENDERMODE_INVISIBLE, c.FPDF_TEXTRENDERMODE_CLIP),
-        light=light,
-    )
+class _Styles:
+    """Reads the styles of one page. Some PDFs make a text object of every letter, so nothing is allocated twice."""
 
+    def __init__(self, raw: c.FPDF_TEXTPAGE) -> None:
+        self._raw = raw
+        self._matrix = c.FS_MATRIX()
+        self._colour = tuple(ctypes.c_uint(0) for _ in range(4))
+        self._bold: dict[int, bool] = {}
+        self._known: dict[tuple[float, bool, bool, bool], Style] = {}
 
-def _is_bold(
-    raw: c.FPDF_TEXTPAGE, index: int, text_object: c.FPDF_PAGEOBJECT, known: dict[int, bool]
-) -> bool:
-    font = c.FPDFTextObj_GetFont(text_object)
-    address = ctypes.addressof(font.contents) if font else 0
-    if address not in known:
-        name = ctypes.create_string_buffer(256)
-        length = c.FPDFFont_GetBaseFontName(font, name, 256) if font else 0
-        named_bold = 0 < length <= 256 and _BOLD_NAME.search(name.value.decode("latin-1"))
-        known[address] = bool(named_bold) or c.FPDFText_GetFontWeight(raw, index) >= _BOLD_WEIGHT
-    return known[address]
+    def of(self, index: int, text_object: c.FPDF_PAGEOBJECT) -> Style:
+        """The style of a text object, `index` being one of its characters. Equal styles are the same object."""
+        matrix = self._matrix
+        scale = 1.0
+        if c.FPDFText_GetMatrix(self._raw, index, matrix):
+            scale = math.hypot(matrix.c, matrix.d) or math.hypot(matrix.a, matrix.b)
+        size = abs(c.FPDFText_GetFontSize(self._raw, index) * scale)
+        red, green, blue, alpha = self._colour
+        light = False
+        if c.FPDFPageObj_GetFillColor(text_object, red, green, blue, alpha):
+            light = alpha.value < _FAINT or (
+                red.value >= _LIGHT and green.value >= _LIGHT and blue.value >= _LIGHT
+            )
+        key = (
+            round(size * 2) / 2 if size >= 1 else size,
+            self._is_bold(index, text_object),
+            c.FPDFTextObj_GetTextRenderMode(text_object) in _UNSEEN_MODES,
+            light,
+        )
+        style = self._known.get(key)
+        if style is None:
+            style = self._known[key] = Style(*key)
+        return style
+
+    def _is_bold(self, index: int, text_object: c.FPDF_PAGEOBJECT) -> bool:
+        font = c.FPDFTextObj_GetFont(text_object)
+        address = ctypes.addressof(font.contents) if font else 0
+        bold = self._bold.get(address)
+        if bold is None:
+            name = ctypes.create_string_buffer(256)
+            length = c.FPDFFont_GetBaseFontName(font, name, 256) if font else 0
+            named = 0 < length <= 256 and _BOLD_NAME.search(name.value.decode("latin-1"))
+            bold = bool(named) or c.FPDFText_GetFontWeight(self._raw, index) >= _BOLD_WEIGHT
+            self._bold[address] = bold
+        return bold

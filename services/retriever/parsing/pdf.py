@@ -1,6 +1,8 @@
 """PDF to pages of text, by pdfium. Runs in a worker process only: pdfium is not thread-safe, and it can crash."""
 
 import ctypes
+import stringprep
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -45,11 +47,11 @@ class PageText:
 
 @contextmanager
 def opened(data: bytes, password: str = "") -> Iterator[pdfium.PdfDocument]:
-    """An open document. Raises FailedPrecondition (locked) and InvalidArgument (wrong password, broken, no pages)."""
-    try:
-        document = pdfium.PdfDocument(data, password=password or None)
-    except pdfium.PdfiumError as error:
-        raise _open_error(getattr(error, "err_code", None), password) from None
+    """An open document. Raises FailedPrecondition (locked) and InvalidArgument (wrong password, broken, no pages).
+
+    A password that a file does not need does no harm.
+    """
+    document = _open(data, password)
     try:
         if len(document) == 0:
             raise InvalidArgument("the PDF has no pages", reason="NO_PAGES")
@@ -117,6 +119,7 @@ class _Reader:
         self._unreadable: list[int] = []
         self._hidden: list[int] = []
         self._layers: list[int] = []
+        self._empty: list[int] = []
         self._dropped = 0
 
     def add(self, index: int) -> None:
@@ -134,6 +137,8 @@ class _Reader:
                 self._hidden.append(index)
             if page.text_layer:
                 self._layers.append(index)
+        if not text or (len(text) < EMPTY_PAGE_CHARS and _has_picture(self._document, index)):
+            self._empty.append(index)
         self._pages.append(Page(index, _label(self._document, index), text, start))
         self._length = start + len(text)
         if self._length > self._limits.max_chars:
@@ -152,9 +157,7 @@ class _Reader:
             title=clean_line(title) or metadata.get("Title", "") or clean_line(fallback_title),
             pages=tuple(self._pages),
             sections=sections.build(found, self._length),
-            empty_pages=tuple(
-                page.index for page in self._pages if len(page.text) < EMPTY_PAGE_CHARS
-            ),
+            empty_pages=tuple(self._empty),
             warnings=tuple(self._warnings()),
             metadata=metadata,
         )
@@ -200,6 +203,14 @@ def _raw(chars: Sequence[str], unseen: Sequence[int], paragraph_starts: set[int]
     return "".join(raw)
 
 
+def _has_picture(document: pdfium.PdfDocument, index: int) -> bool:
+    try:
+        page = document[index]
+        return any(page.get_objects(filter=[c.FPDF_PAGEOBJ_IMAGE], max_depth=3))
+    except pdfium.PdfiumError:
+        return False
+
+
 def _label(document: pdfium.PdfDocument, index: int) -> str:
     """The printed label, or the physical number counted from 1 where there is none that can be read."""
     try:
@@ -240,6 +251,30 @@ def _bookmarks(document: pdfium.PdfDocument) -> list[Bookmark]:
 def _numbers(pages: Sequence[int]) -> str:
     shown = ", ".join(str(page + 1) for page in pages[:20])
     return shown if len(pages) <= 20 else f"{shown} and {len(pages) - 20} more"
+
+
+def _open(data: bytes, password: str) -> pdfium.PdfDocument:
+    # PDF 2.0 prepares passwords by SASLprep; older writers took them as they were typed.
+    tries = dict.fromkeys(("", password, _saslprep(password)))
+    code: int | None = None
+    for candidate in tries:
+        try:
+            return pdfium.PdfDocument(data, password=candidate or None)
+        except pdfium.PdfiumError as error:
+            code = getattr(error, "err_code", None)
+            if code != c.FPDF_ERR_PASSWORD:
+                break
+    raise _open_error(code, password)
+
+
+def _saslprep(password: str) -> str:
+    """RFC 4013, the mapping: spaces to one kind, what is commonly mapped to nothing away, NFKC."""
+    mapped = (
+        " " if stringprep.in_table_c12(char) else char
+        for char in password
+        if not stringprep.in_table_b1(char)
+    )
+    return unicodedata.normalize("NFKC", "".join(mapped))
 
 
 def _open_error(code: int | None, password: str) -> Exception:

@@ -8,7 +8,7 @@ import json
 import os
 import resource
 import sys
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from services.retriever.documents import MediaType, ParsedDocument
@@ -140,6 +140,12 @@ def _cpu_used() -> int:
 
 
 def _peak_memory() -> int:
+    """Bytes. Linux's ru_maxrss would include the service that started this process."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 

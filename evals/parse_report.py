@@ -1,0 +1,185 @@
+"""What becomes of difficult and of real PDFs: a table of outcomes, speed, memory, and where the time goes.
+
+    python -m evals.parse_report hard        all files of pdf_hard
+    python -m evals.parse_report real        financebench and mmlongbench_doc, with printed page labels checked
+    python -m evals.parse_report time FILE   the steps of one file
+
+The public data is found by FOLIO_DATA, else in shared/data beside the checkout.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from services.retriever.documents import ParsedDocument
+from services.retriever.parsing import ParseLimits, ParserPool
+from services.rpc.errors import FolioError
+
+_DATA = Path(os.environ.get("FOLIO_DATA") or Path(__file__).parents[2] / "shared" / "data")
+_PYPDF_PASSWORD = "asdfzxcv"
+_PASSWORDS = {"libreoffice-writer-password.pdf": "openpassword", "encrypted-file.pdf": "test"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One file to read."""
+
+    path: Path
+    tags: tuple[str, ...] = ()
+    password: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a file: a document, or the error's kind and reason."""
+
+    case: Case
+    seconds: float
+    peak_memory: int
+    document: ParsedDocument | None
+    error: str
+
+    @property
+    def word(self) -> str:
+        if self.document is None:
+            return self.error
+        pages, empty = len(self.document.pages), len(self.document.empty_pages)
+        if empty == pages:
+            return "needs OCR"
+        return "read, some pages empty" if empty else "read"
+
+
+def hard_cases(data: Path = _DATA) -> list[Case]:
+    """The files of pdf_hard with the passwords that their collections name."""
+    folder = data / "pdf_hard"
+    manifest = json.loads((folder / "pdfjs" / "test_manifest.json").read_text())
+    passwords = {
+        Path(entry["file"]).name: entry["password"] for entry in manifest if "password" in entry
+    }
+    cases = []
+    for entry in json.loads((folder / "INDEX.json").read_text()):
+        path = folder / entry["file"]
+        password = passwords.get(path.name, "") or _PASSWORDS.get(path.name, "")
+        if "pypdf-resources/resources/encryption/" in entry["file"]:
+            password = _PYPDF_PASSWORD
+        cases.append(Case(path, tuple(entry["tags"]), password))
+    return cases
+
+
+def real_cases(data: Path = _DATA) -> list[Case]:
+    """Every PDF of the two sets of real documents."""
+    folders = (data / "financebench", data / "mmlongbench_doc")
+    return [Case(path) for folder in folders for path in sorted(folder.rglob("*.pdf"))]
+
+
+async def outcomes(cases: list[Case], limits: ParseLimits) -> list[Outcome]:
+    """Reads the files one after the other, each in a process of its own."""
+    found = []
+    for case in cases:
+        pool = ParserPool(replace(limits, recycle_after=1))
+        document, error = None, ""
+        data = case.path.read_bytes()
+        start = time.perf_counter()
+        try:
+            document = await pool.parse(data, file_name=case.path.name, password=case.password)
+        except FolioError as failure:
+            error = f"{type(failure).__name__} {failure.reason or failure.message}"
+        seconds = time.perf_counter() - start
+        found.append(Outcome(case, seconds, pool.stats.peak_memory, document, error))
+        await pool.close()
+    return found
+
+
+def _report(found: list[Outcome]) -> Iterator[str]:
+    yield "| file | tags | outcome | pages | empty | labels | sections | characters | s | MiB |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    for outcome in found:
+        document = outcome.document
+        name = outcome.case.path.name
+        cells = [name, " ".join(outcome.case.tags), outcome.word]
+        if document:
+            cells += [
+                str(len(document.pages)),
+                str(len(document.empty_pages)),
+                _labels(document),
+                str(len(document.sections)),
+                str(len(document.text)),
+            ]
+        else:
+            cells += [""] * 5
+        cells += [f"{outcome.seconds:.2f}", f"{outcome.peak_memory / 2**20:.0f}"]
+        yield "| " + " | ".join(cells) + " |"
+    yield ""
+    for word, count in Counter(outcome.word for outcome in found).most_common():
+        yield f"- {count} {word}"
+    pages = sum(len(outcome.document.pages) for outcome in found if outcome.document)
+    seconds = sum(outcome.seconds for outcome in found)
+    peak = max(outcome.peak_memory for outcome in found) / 2**20
+    slowest = max(found, key=lambda outcome: outcome.seconds)
+    yield f"- {len(found)} files, {pages} pages in {seconds:.1f} s ({pages / seconds:.0f} pages/s), a process each"
+    yield f"- peak memory of a worker {peak:.0f} MiB; slowest {slowest.case.path.name}, {slowest.seconds:.1f} s"
+
+
+def _labels(document: ParsedDocument) -> str:
+    labels = [page.label for page in document.pages]
+    if labels == [str(index + 1) for index in range(len(labels))]:
+        return "numbers"
+    shown = labels if len(labels) <= 4 else [*labels[:3], "…", labels[-1]]
+    return " ".join(shown).replace("|", "/")
+
+
+def _time(path: Path) -> Iterator[str]:
+    # Here and not above: pdfium has no place in a process that reads hostile files and does other work.
+    from services.retriever.parsing import glyphs, hidden, layout, pdf  # noqa: PLC0415
+
+    data = path.read_bytes()
+    spent: Counter[str] = Counter()
+
+    def step(name: str, start: float) -> float:
+        now = time.perf_counter()
+        spent[name] += now - start
+        return now
+
+    whole = time.perf_counter()
+    with pdf.opened(data) as document:
+        for index in range(len(document)):
+            start = time.perf_counter()
+            page = document[index]
+            page.get_textpage().close()
+            start = step("pdfium: load the page and its text", start)
+            found = glyphs.read(page)
+            start = step("the same again, and characters, boxes, styles", start)
+            unseen = hidden.find(page, found)
+            start = step("hidden text", start)
+            lines = layout.lines(found, unseen.flags)
+            layout.paragraph_starts(found, lines)
+            step("lines and paragraphs", start)
+            page.close()
+    steps = time.perf_counter() - whole
+    start = time.perf_counter()
+    parsed = pdf.parse(data)
+    total = time.perf_counter() - start
+    for name, seconds in spent.items():
+        yield f"| {name} | {seconds:.2f} |"
+    yield f"| steps above | {steps:.2f} |"
+    yield f"| whole parse of {len(parsed.pages)} pages | {total:.2f} |"
+
+
+def main() -> None:
+    """Prints one report."""
+    what, *files = sys.argv[1:]
+    if what == "time":
+        print("\n".join(_time(Path(files[0]))))
+        return
+    cases = hard_cases() if what == "hard" else real_cases()
+    print("\n".join(_report(asyncio.run(outcomes(cases, ParseLimits())))))
+
+
+if __name__ == "__main__":
+    main()
