@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Literal
 
 from fpdf import FPDF, FontFace
 from fpdf.enums import PageLabelStyle, TextMode, XPos, YPos
@@ -23,8 +24,9 @@ _TEXT = 10.0
 _TABLE = 8.5
 _LEADING = 0.47  # line height in mm per point
 _SOFT_HYPHEN = "\u00ad"
-_BREAK = re.compile(  # between two consonants, never inside th, sh, ch, ph or ck
+_BREAK = re.compile(  # con-tract or pro-bation; never inside th, sh, ch, ph or ck
     r"(?<=\w{2}[aeiouy][bcdfglmnprstv])(?=[bcdfgklmnprstv][aeiouylr]\w{2})"
+    r"|(?<=\w{2}[aeiouy])(?=[bcdfgklmnprstv][aeiou]\w{2})"
 )
 
 
@@ -230,10 +232,10 @@ def _flow(
     *,
     style: str = "",
     after: float,
-    border: str | int = 0,
+    border: Literal[0, "L"] = 0,
     indent: float = 0,
 ) -> None:
-    booklet.set_font("Helvetica", style, size)  # type: ignore[arg-type]
+    booklet.set_font("Helvetica", style, size)
     booklet.set_x(booklet.l_margin + indent)
     width = booklet.epw - indent
     height = size * _LEADING
