@@ -1,7 +1,6 @@
 """One case through the gateway, and what came of it: the only place where replies become records."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from evals.answers import Answer, citation_precision, score_answer
 from evals.golden import Case
@@ -18,6 +17,8 @@ STATUS = {
     stage_pb2.STAGE_STATUS_SKIPPED: "skipped",
     stage_pb2.STAGE_STATUS_DEGRADED: "degraded",
 }
+# A route without a calibration of the model that ranked says that it is degraded. Early rungs rank by such models.
+EXEMPT = frozenset({"route"})
 # Answers whatever the probability: for a sweep, which applies the thresholds itself.
 ALWAYS = 1e-9
 
@@ -168,7 +169,11 @@ def _rankings(
 
 
 def _degraded(stages: Iterable[stage_pb2.StageReport]) -> str:
-    broken = [s for s in stages if s.status == stage_pb2.STAGE_STATUS_DEGRADED]
+    broken = [
+        stage
+        for stage in stages
+        if stage.status == stage_pb2.STAGE_STATUS_DEGRADED and stage.stage not in EXEMPT
+    ]
     return "; ".join(f"{stage.stage}: {stage.reason}" for stage in broken)
 
 
@@ -215,12 +220,16 @@ def _cited(
     return tuple(found)
 
 
-def _source_recall(sources: Iterable[Any], case: Case, organization: Organization) -> float | None:
+def _source_recall(
+    sources: Iterable[gateway_pb2.SourcePassage], case: Case, organization: Organization
+) -> float | None:
+    """Share of the relevant items of which a page was read (or, where nothing was read, found)."""
     if not case.relevant:
         return None
-    places = [
-        organization.place(s.chunk.document_id, s.chunk.page_start, s.chunk.page_end)
-        for s in sources
-    ]
+    places = []
+    for source in sources:
+        chunk = source.chunk
+        pages = list(source.pages) or [chunk.page_start, chunk.page_end]
+        places.append(organization.place(chunk.document_id, min(pages), max(pages)))
     read = [any(touches(place, item) for place in places) for item in case.relevant]
     return sum(read) / len(read)
