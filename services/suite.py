@@ -20,13 +20,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-import grpc
-from grpc_health.v1 import health_pb2, health_pb2_grpc
-
 from services.gateway import keys
 from services.postgres.embedded import EmbeddedPostgres
 from services.retriever import admin
 from services.rpc.errors import FailedPrecondition, Unavailable
+from services.rpc.probe import probe
 
 ROOT = Path(__file__).resolve().parent.parent
 READY_S = 120.0
@@ -242,25 +240,14 @@ class Suite:
         until = time.monotonic() + READY_S
         for stage in self.stages:
             self._say(f"waiting for {stage.name}")
-            with grpc.insecure_channel(
-                stage.address, options=[("grpc.enable_http_proxy", 0)]
-            ) as channel:
-                health = health_pb2_grpc.HealthStub(channel)
-                request = health_pb2.HealthCheckRequest(service=HEALTH[stage.name])
-                while True:
-                    if stage.process.poll() is not None:
-                        raise Unavailable(f"{stage.name} did not start:\n{_tail(stage.log)}")
-                    try:
-                        state = health.Check(request, timeout=2).status
-                        if state == health_pb2.HealthCheckResponse.SERVING:
-                            break
-                    except grpc.RpcError:
-                        pass
-                    if time.monotonic() > until:
-                        raise Unavailable(
-                            f"{stage.name} was not ready after {READY_S:.0f} s:\n{_tail(stage.log)}"
-                        )
-                    time.sleep(0.1)
+            while problem := probe(stage.address, HEALTH[stage.name]):
+                if stage.process.poll() is not None:
+                    raise Unavailable(f"{stage.name} did not start:\n{_tail(stage.log)}")
+                if time.monotonic() > until:
+                    raise Unavailable(
+                        f"{stage.name} was not ready after {READY_S:.0f} s ({problem}):\n{_tail(stage.log)}"
+                    )
+                time.sleep(0.1)
 
 
 def _tail(log: Path, lines: int = 8) -> str:
