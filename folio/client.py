@@ -211,8 +211,8 @@ class AsyncFolio:
         try:
             async for message in call:
                 yield message
-        except grpc.RpcError as error:
-            raise failure.read(error) from None
+        except grpc.aio.AioRpcError as error:
+            raise failure.read(await failure.settled(call, error)) from None
         finally:
             call.cancel()
 

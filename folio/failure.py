@@ -1,14 +1,19 @@
 """What a failed call says: google.rpc.Status with its details, as one value."""
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import grpc
+import grpc.aio
 from google.protobuf import any_pb2
 from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 
 DETAILS_KEY = "grpc-status-details-bin"
+FAILED_WRITE = "Internal error from Core"
+SETTLING_TURNS = 40
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,26 @@ def read(error: grpc.RpcError) -> CallFailed:
         violations=violations,
         request_id=request_id,
     )
+
+
+async def settled(call: Any, error: grpc.aio.AioRpcError) -> grpc.aio.AioRpcError:
+    """The true error of an asyncio call that streams requests.
+
+    Where the peer ends the call while a request is being written, grpc.aio first raises INTERNAL for the failed write,
+    and learns the peer's status a moment later (seen with grpcio 1.85).
+    """
+    if error.details() != FAILED_WRITE:
+        return error
+    for _ in range(SETTLING_TURNS):
+        await asyncio.sleep(0.005)
+        if await call.details() != FAILED_WRITE:
+            return grpc.aio.AioRpcError(
+                await call.code(),
+                await call.initial_metadata(),
+                await call.trailing_metadata(),
+                await call.details(),
+            )
+    return error
 
 
 def _details(metadata: Iterable[tuple[str, str | bytes]]) -> list[any_pb2.Any]:
