@@ -75,8 +75,8 @@ class Query:
     async def events(
         self, request: gateway_pb2.AskRequest, *, show_progress: bool = False
     ) -> AsyncIterator[Event]:
-        """The answering of a question as it happens; the last event carries the reply. Leaving early stops every stage."""
-        # A request makes a bounded number of events (a report a stage, MAX_SENTENCES sentences), so the queue needs none.
+        """The answering of a question as it happens; the last event carries the reply. Leaving early stops it all."""
+        # A request makes few events (a report a stage, at most MAX_SENTENCES sentences): no bound is needed.
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
         account = Account(queue.put_nowait)
         work = asyncio.create_task(self._answer(request, account, show_progress))

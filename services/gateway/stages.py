@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 import grpc
 from google.protobuf.message import Message
 
+from folio import failure
 from folio.generator.v1 import generator_pb2, generator_pb2_grpc
 from folio.rerank.v1 import late_interaction_pb2_grpc, rerank_pb2, rerank_pb2_grpc
 from folio.retriever.v1 import retriever_pb2, retriever_pb2_grpc
@@ -129,9 +130,25 @@ class Stage:
     ) -> AsyncIterator[Response]:
         """Sends a stream and yields the replies. gRPC takes the next request when the last one has left."""
         self._admit()
-        call = method(requests, timeout=seconds, metadata=self._metadata(seconds))
-        async for response in self._replies(call, seconds, passed):
-            yield response
+        broken: list[Exception] = []
+
+        async def watched() -> AsyncIterator[Request]:
+            try:
+                async for request in requests:
+                    yield request
+            except Exception as error:
+                broken.append(error)
+                raise
+
+        call = method(watched(), timeout=seconds, metadata=self._metadata(seconds))
+        try:
+            async for response in self._replies(call, seconds, passed):
+                yield response
+        except asyncio.CancelledError:
+            # A request that cannot be made makes gRPC cancel the call; why is for us to say.
+            if broken:
+                raise broken[0] from None
+            raise
 
     async def _replies(
         self,
@@ -144,7 +161,8 @@ class Stage:
             async for response in call:
                 yield response
             verdict = Verdict.WELL
-        except grpc.aio.AioRpcError as error:
+        except grpc.aio.AioRpcError as raised:
+            error = await failure.settled(call, raised)
             verdict = self._judge(error, seconds)
             raise from_stage(error, self.name, passed) from None
         finally:

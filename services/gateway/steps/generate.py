@@ -46,7 +46,7 @@ async def generate(
     max_output_tokens: int,
     show_progress: bool,
 ) -> Draft:
-    """The answer, its sentences checked against the passages. With `show_progress`, those that hold are sent at once."""
+    """The answer, each sentence checked against the passages; with `show_progress`, those that hold are sent."""
     draft = Draft()
     if generator is None:
         call.account.skip("generate", "no generator is configured")

@@ -1,0 +1,298 @@
+"""Who may call: keys, tokens, scopes. Refused before any work."""
+
+import json
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import grpc
+import jwt
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from pydantic import SecretStr
+
+from folio import failure
+from folio.gateway.v1 import gateway_pb2
+from services.gateway import keys
+from services.gateway.auth import Authenticator
+from services.gateway.settings import GatewaySettings
+from services.rpc import identity
+from services.rpc.errors import FailedPrecondition, Unauthenticated
+from services.rpc.testing import SECRET
+from tests.gateway.stage_servers import Suite, running_suite
+
+HMAC_KEY = "a secret of the identity provider, long enough"
+
+
+def settings(**changes: Any) -> GatewaySettings:
+    return GatewaySettings(**{"internal_secret": SecretStr(SECRET), **changes})
+
+
+def jwt_settings(**changes: Any) -> GatewaySettings:
+    return settings(
+        **{
+            "jwt_algorithm": "HS256",
+            "jwt_key": SecretStr(HMAC_KEY),
+            "jwt_issuer": "https://login.example.org",
+            "jwt_audience": "folio",
+            **changes,
+        }
+    )
+
+
+def claims(**changes: Any) -> dict[str, Any]:
+    made = {
+        "iss": "https://login.example.org",
+        "aud": "folio",
+        "sub": "ann",
+        "exp": time.time() + 60,
+        "organization_id": 5,
+        "scope": "read write nonsense",
+        **changes,
+    }
+    return {name: value for name, value in made.items() if value is not None}
+
+
+def bearer(token: str) -> dict[str, list[str]]:
+    return {"authorization": [f"Bearer {token}"]}
+
+
+async def status(suite: Suite, metadata: list[tuple[str, str]]) -> failure.CallFailed:
+    with pytest.raises(grpc.aio.AioRpcError) as raised:
+        await suite.stub.GetStatus(
+            gateway_pb2.GetStatusRequest(), timeout=10, metadata=tuple(metadata)
+        )
+    return failure.read(raised.value)
+
+
+async def test_a_call_without_one_good_key_is_refused_before_any_work(suite: Suite) -> None:
+    good = ("authorization", f"Bearer {suite.key}")
+    for metadata in (
+        [],
+        [("authorization", suite.key)],
+        [("authorization", "Bearer folio_wrong")],
+        [("authorization", "Bearer ")],
+        [("authorization", "Bearer " + "x" * 7000)],
+        [good, good],
+        [good, ("authorization", "Bearer folio_other")],
+        [("x-tenant", "1"), ("x-organization-id", "1")],
+    ):
+        assert (await status(suite, metadata)).code == "UNAUTHENTICATED"
+    assert not suite.script.calls
+
+
+async def test_an_internal_token_opens_nothing(suite: Suite) -> None:
+    everything = identity.Principal(1, scopes=frozenset({"read", "write", "admin"}))
+    for audience in ("gateway", "retriever"):
+        token = identity.sign(everything, audience, SECRET)
+        assert (
+            await status(suite, [("authorization", f"Bearer {token}")])
+        ).code == "UNAUTHENTICATED"
+
+
+async def test_a_tenant_named_by_the_client_is_not_read(suite: Suite) -> None:
+    metadata = (*suite.metadata(), ("x-tenant", "2"), ("x-organization-id", "2"))
+    reply = await suite.stub.GetStatus(
+        gateway_pb2.GetStatusRequest(), timeout=10, metadata=metadata
+    )
+    assert reply.organization_id == 1
+    assert {caller.organization_id for caller in suite.script.callers} == {1}
+
+
+async def test_writing_needs_the_scope(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "CHECK_S", 0.0)
+    reader = keys.create(suite.keys_file, organization_id=1, scopes=["read"])
+    with pytest.raises(grpc.aio.AioRpcError) as raised:
+        await suite.stub.DeleteDocument(
+            gateway_pb2.DeleteDocumentRequest(document_id=1),
+            timeout=10,
+            metadata=(("authorization", f"Bearer {reader}"),),
+        )
+    assert raised.value.code() is grpc.StatusCode.PERMISSION_DENIED
+
+
+def test_the_file_keeps_the_hash_alone_and_nobody_else_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "keys.yaml"
+    key = keys.create(path, organization_id=1, organization="acme", label="ci")
+    assert key not in path.read_text()
+    assert keys.digest(key) in path.read_text()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [file.name for file in tmp_path.iterdir()] == ["keys.yaml"]
+    # 256 random bits.
+    assert len(key.removeprefix(keys.PREFIX)) == 43
+
+
+def test_the_command_prints_the_key_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "keys.yaml"
+    keys.main(
+        ["create", "--organization-id", "3", "--name", "acme", "--keys-file", str(path),
+         "--scopes", "read", "--expires-at", "2999-01-01T00:00:00Z"]
+    )  # fmt: skip
+    key = capsys.readouterr().out.strip()
+    principal = keys.KeyFile(path).principal(key)
+    assert (principal.organization_id, principal.scopes) == (3, frozenset({"read"}))
+
+
+def test_a_second_key_leaves_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "keys.yaml"
+    first = keys.create(path, organization_id=1)
+    second = keys.create(path, organization_id=2, rooftop_id=7)
+    known = keys.KeyFile(path)
+    assert known.principal(first).organization_id == 1
+    assert (known.principal(second).organization_id, known.principal(second).rooftop_id) == (2, 7)
+
+
+def test_an_expired_key_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "keys.yaml"
+    past = keys.create(path, organization_id=1, expires_at=datetime.now(UTC) - timedelta(days=1))
+    with pytest.raises(Unauthenticated, match="expired"):
+        keys.KeyFile(path).principal(past)
+
+
+def test_a_revoked_key_is_refused_and_a_broken_file_keeps_the_good_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keys, "CHECK_S", 0.0)
+    path = tmp_path / "keys.yaml"
+    key = keys.create(path, organization_id=1)
+    known = keys.KeyFile(path)
+    path.write_text("keys: [{hash: short}]")
+    assert known.principal(key).organization_id == 1
+    path.write_text("keys: []")
+    with pytest.raises(Unauthenticated):
+        known.principal(key)
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ("{hash: abc, organization_id: 1}", "hash"),
+        (f"{{hash: {'a' * 64}, organization_id: 0}}", "organization_id"),
+        (f"{{hash: {'a' * 64}, organization_id: true}}", "organization_id"),
+        (f"{{hash: {'a' * 64}, organization_id: 1, scopes: [root]}}", "scopes"),
+        (f"{{hash: {'a' * 64}, organization_id: 1, tenant: 2}}", "tenant"),
+        (f"{{hash: {'a' * 64}, organization_id: 1, expires_at: soon}}", "expires_at"),
+    ],
+)
+def test_a_wrong_entry_is_named(entry: str, says: str) -> None:
+    with pytest.raises(FailedPrecondition, match=f"entry 1: {says}"):
+        keys.parse(f"keys: [{entry}]")
+
+
+def test_a_good_token_is_who_it_says() -> None:
+    token = jwt.encode(claims(rooftop_id=9), HMAC_KEY, algorithm="HS256")
+    principal = Authenticator(jwt_settings())(bearer(token))
+    assert (principal.organization_id, principal.rooftop_id) == (5, 9)
+    assert principal.scopes == {"read", "write"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"iss": "https://evil.example.org"},
+        {"iss": None},
+        {"aud": "another"},
+        {"aud": None},
+        {"exp": time.time() - 3600},
+        {"exp": None},
+        {"organization_id": None},
+        {"organization_id": "5"},
+        {"organization_id": True},
+        {"organization_id": -5},
+        {"rooftop_id": "9"},
+        {"nbf": time.time() + 3600},
+    ],
+)
+def test_a_token_with_a_wrong_claim_is_refused(changes: dict[str, Any]) -> None:
+    token = jwt.encode(claims(**changes), HMAC_KEY, algorithm="HS256")
+    with pytest.raises(Unauthenticated):
+        Authenticator(jwt_settings())(bearer(token))
+
+
+def test_the_token_does_not_choose_its_algorithm() -> None:
+    """RFC 8725, 3.1: neither `none` nor the public key used as an HMAC secret."""
+    private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    public = private.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    authenticate = Authenticator(
+        jwt_settings(jwt_algorithm="RS256", jwt_key=SecretStr(public.decode()))
+    )
+    assert (
+        authenticate(bearer(jwt.encode(claims(), private, algorithm="RS256"))).organization_id == 5
+    )
+    unsigned = jwt.encode(claims(), None, algorithm="none")
+    # PyJWT refuses to sign so; an attacker does not use PyJWT.
+    import base64
+    import hashlib
+    import hmac
+
+    def part(value: bytes) -> str:
+        return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
+
+    body = part(b'{"alg":"HS256","typ":"JWT"}') + "." + part(json.dumps(claims()).encode())
+    confused = body + "." + part(hmac.new(public, body.encode(), hashlib.sha256).digest())
+    for token in (unsigned, confused):
+        with pytest.raises(Unauthenticated):
+            authenticate(bearer(token))
+
+
+def test_keys_of_a_set_are_found_by_id_and_type(tmp_path: Path) -> None:
+    private = ec.generate_private_key(ec.SECP256R1())
+    jwk = json.loads(jwt.algorithms.ECAlgorithm.to_jwk(private.public_key()))
+    path = tmp_path / "jwks.json"
+    path.write_text(
+        json.dumps({"keys": [{**jwk, "kid": "one"}, {"kty": "oct", "k": "AAAA", "kid": "two"}]})
+    )
+    authenticate = Authenticator(
+        jwt_settings(jwt_algorithm="ES256", jwt_key=SecretStr(""), jwt_jwks_file=path)
+    )
+    good = jwt.encode(claims(), private, algorithm="ES256", headers={"kid": "one"})
+    assert authenticate(bearer(good)).organization_id == 5
+    for kid in ("two", "three"):
+        token = jwt.encode(claims(), private, algorithm="ES256", headers={"kid": kid})
+        with pytest.raises(Unauthenticated):
+            authenticate(bearer(token))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"jwt_key": SecretStr("")},
+        {"jwt_issuer": ""},
+        {"jwt_audience": ""},
+        {"jwt_key": SecretStr(SECRET)},
+    ],
+)
+def test_half_a_configuration_does_not_start(changes: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"FOLIO_JWT|JWTs need"):
+        jwt_settings(**changes)
+
+
+def test_a_short_hmac_secret_does_not_start() -> None:
+    with pytest.raises(FailedPrecondition, match="32 bytes"):
+        Authenticator(jwt_settings(jwt_key=SecretStr("short")))
+
+
+async def test_one_organization_cannot_take_every_place(tmp_path: Path) -> None:
+    import asyncio
+
+    from tests.gateway.stage_servers import forever
+
+    async with running_suite(tmp_path, max_calls_per_organization=1) as suite:
+        entered, cancelled = asyncio.Event(), asyncio.Event()
+        suite.script.on["retriever.Search"] = forever(entered, cancelled)
+        first = suite.stub.Ask(
+            gateway_pb2.AskRequest(question="Who?"), timeout=30, metadata=suite.metadata()
+        )
+        await entered.wait()
+        with pytest.raises(grpc.aio.AioRpcError) as raised:
+            await suite.call("Ask", gateway_pb2.AskRequest(question="Who?"))
+        assert failure.read(raised.value).reason == "ORGANIZATION_BUSY"
+        assert failure.read(raised.value).retry_after_s == 1.0
+        first.cancel()
+        await cancelled.wait()
