@@ -20,20 +20,20 @@ fi
 
 step "gcc, warnings as errors"
 gcc $flags -Wshadow -Wconversion -Wno-sign-conversion -O3 $driver -o "$work/gcc"
-"$work/gcc" 100
+"$work/gcc" 40
 
 step "gcc, address and undefined behaviour sanitizers"
 gcc $flags -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $driver -o "$work/asan"
-"$work/asan" 20
+"$work/asan" 8
 
 step "gcc, thread sanitizer"
 gcc $flags -O1 -g -fsanitize=thread $driver -o "$work/tsan"
-TSAN_OPTIONS=halt_on_error=1:die_after_fork=0 setarch "$(uname -m)" -R "$work/tsan" 3
+TSAN_OPTIONS=halt_on_error=1:die_after_fork=0 setarch "$(uname -m)" -R "$work/tsan" 2
 
 if have clang; then
     step "clang, warnings as errors"
     clang $flags -O3 $driver -o "$work/clang"
-    "$work/clang" 100
+    "$work/clang" 40
     step "libFuzzer for ${FUZZ_SECONDS:-20} s"
     clang $flags -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
         native/check/fuzz.c $library -lm -o "$work/fuzz"
@@ -52,15 +52,15 @@ if [ "$(uname -m)" = x86_64 ]; then
     if have qemu-x86_64-static; then
         step "an x86-64 processor without AVX, emulated"
         gcc $flags -O2 -static $driver -o "$work/static"
-        qemu-x86_64-static -cpu Nehalem "$work/static" 3 scalar
+        qemu-x86_64-static -cpu Nehalem "$work/static" 2 scalar
     else
         skip "a processor without AVX: no qemu-x86_64-static (Debian: qemu-user-static)"
     fi
     if have aarch64-linux-gnu-gcc && have qemu-aarch64-static; then
         step "NEON, cross-compiled and emulated, with and without the dot product"
         aarch64-linux-gnu-gcc $flags -O3 -static $driver -o "$work/arm"
-        qemu-aarch64-static -cpu max "$work/arm" 10 neondot
-        qemu-aarch64-static -cpu cortex-a53 "$work/arm" 10 neon
+        qemu-aarch64-static -cpu max "$work/arm" 4 neondot
+        qemu-aarch64-static -cpu cortex-a53 "$work/arm" 4 neon
     else
         skip "NEON: no aarch64-linux-gnu-gcc or qemu-aarch64-static" \
             "(Debian: gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static)"

@@ -220,7 +220,7 @@ static void *call(void *query) {
     float scores[N];
     uint8_t status[N];
     for (int d = 0; d < N; d++) documents[d] = rows, tokens[d] = 1 + d % 40;
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 40; i++) {
         CHECK(maxsim_score(queries, 1, documents, tokens, N, MAXSIM_ROWS, 3, NULL, scores,
                            status) == MAXSIM_OK);
         for (int d = 0; d < N; d++) CHECK(scores[d] == 14);
@@ -261,8 +261,8 @@ int main(int argc, char **argv) {
         check_borders();
         printf(" %s", maxsim_kernel());
     }
-    check_case(MAXSIM_I8, 4096);
-    check_case(MAXSIM_F16, 4096);
+    if (cases >= 8) check_case(MAXSIM_I8, MAXSIM_MAX_DIM);
+    if (cases >= 8) check_case(MAXSIM_F16, MAXSIM_MAX_DIM);
     check_threads();
     printf(" (%d cases of each of", cases);
     for (int type = MAXSIM_F32; type <= MAXSIM_I8; type++) printf(" %s", types[type]);
