@@ -50,3 +50,8 @@ def retry_after(headers: object) -> float | None:
     except (TypeError, ValueError):
         return None
     return seconds if seconds is not None and 0 <= seconds < 1e6 else None
+
+
+def is_transport_error(error: Exception) -> bool:
+    """Whether an error comes from the HTTP client under an SDK (httpx, or its successor): the connection broke."""
+    return type(error).__module__.partition(".")[0] in {"httpx", "httpx2", "httpcore", "httpcore2"}

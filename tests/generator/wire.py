@@ -41,8 +41,19 @@ class Provider:
         self.received: list[Received] = []
         self.url = ""
         self.closed_early = asyncio.Event()
+        self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+
+    async def close(self) -> None:
+        """Hangs up on everybody."""
+        for writer in self._open.values():
+            writer.close()
+        if self._open:
+            await asyncio.wait(self._open)
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open[task] = writer
         try:
             while await self._one(reader, writer):
                 pass
@@ -50,6 +61,7 @@ class Provider:
             self.closed_early.set()
         finally:
             writer.close()
+            del self._open[task]
 
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         line = (await reader.readline()).decode()
@@ -98,6 +110,7 @@ async def provider(*replies: Reply) -> AsyncIterator[Provider]:
         yield spoken
     finally:
         server.close()
+        await spoken.close()
 
 
 def whole(value: object, status: int = 200, **headers: str) -> Reply:

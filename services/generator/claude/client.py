@@ -11,7 +11,7 @@ from typing import Any
 
 import anthropic
 
-from services.generator.retries import pause, retry_after, retrying
+from services.generator.retries import is_transport_error, pause, retry_after, retrying
 from services.generator.settings import GeneratorSettings
 from services.rpc.deadline import Deadline
 from services.rpc.errors import (
@@ -65,7 +65,10 @@ class ClaudeClient:
                         **request, timeout=deadline.rest()
                     )
                 return found
-            except (anthropic.AnthropicError, TimeoutError, ValueError) as error:
+            except FolioError:
+                raise
+            # The SDK lets errors of its HTTP client and of its parsers through.
+            except Exception as error:  # noqa: BLE001
                 raise self._failure(error) from None
 
         return await retrying(once, deadline)
@@ -94,9 +97,9 @@ class ClaudeClient:
                         return
                     begun = begun or event.type.startswith("content_block")
                     yield event
-            # ValueError: an event that is no JSON, or not what its type says.
-            except (anthropic.AnthropicError, TimeoutError, ValueError) as error:
-                failure = self._failure(error)
+            # The SDK lets errors of its HTTP client and of its parsers through.
+            except Exception as error:  # noqa: BLE001
+                failure = error if isinstance(error, FolioError) else self._failure(error)
                 if begun:
                     raise failure from None
                 await pause(attempt, failure, deadline)
@@ -130,7 +133,7 @@ def failure(error: Exception) -> FolioError:
         return DeadlineExceeded("the Claude API did not answer in the time that is left")
     if isinstance(error, anthropic.APIStatusError):
         return _status_failure(error)
-    if isinstance(error, anthropic.APIConnectionError):
+    if isinstance(error, anthropic.APIConnectionError) or is_transport_error(error):
         return Unavailable("the Claude API cannot be reached")
     if isinstance(error, anthropic.APIResponseValidationError | ValueError):
         return Internal("the Claude API sent what is not in its documentation")

@@ -28,6 +28,13 @@ class TokenCount:
             if isinstance(value, int) and value >= 0:
                 self._messages[-1][kind] = value
 
+    def note_event(self, event: Any) -> None:
+        """The usage of an event of a stream, if it has one."""
+        if event.type == "message_start":
+            self.note(event.message.usage)
+        elif event.type == "message_delta":
+            self.note(event.usage)
+
     def total(self) -> Tokens:
         return Tokens(
             **{

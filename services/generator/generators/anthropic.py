@@ -5,9 +5,10 @@ from typing import Any
 
 from services.generator.answers import Finish, Result, Sentence, Source, Usage
 from services.generator.claude.client import ClaudeClient
-from services.generator.claude.request import ABSTAINS, citable, request
+from services.generator.claude.request import citable, request
 from services.generator.claude.transcript import Transcript
 from services.generator.claude.usage import TokenCount
+from services.generator.instructions import ABSTAINS
 from services.generator.prices import Prices
 from services.generator.settings import GeneratorSettings
 from services.rpc.deadline import Deadline
@@ -53,26 +54,17 @@ class AnthropicGenerator:
             return
         sent = request(self.model, question, documents, max_output_tokens)
         transcript, tokens, said = Transcript(documents), TokenCount(), list[Sentence]()
-        stop = ""
+        turn = _Turn()
         try:
-            for _ in range(1 + MAX_CONTINUATIONS):
-                turn = _Turn(tokens)
-                async for event in self._client.events(sent, deadline):
-                    turn.note(event)
-                    for sentence in transcript.feed(event):
-                        if ABSTAINS not in sentence.text:
-                            said.append(sentence)
-                            yield sentence
-                stop = turn.stop if turn.whole else ""
-                if stop != "pause_turn":
-                    break
-                sent = _continued(sent, transcript.text)
+            async for sentence in self._turns(sent, transcript, tokens, turn, deadline):
+                said.append(sentence)
+                yield sentence
         except FolioError as error:
             if not said:
                 raise
             yield self._result(Finish.CUT_SHORT, said, tokens, error.message)
             return
-        finish, detail = _end(stop, transcript.text)
+        finish, detail = _end(turn.end, transcript.text)
         if finish is Finish.COMPLETE:
             for sentence in transcript.finish():
                 said.append(sentence)
@@ -80,6 +72,28 @@ class AnthropicGenerator:
             if not said:
                 finish, detail = Finish.CUT_SHORT, "the answer is empty"
         yield self._result(finish, said, tokens, detail)
+
+    async def _turns(
+        self,
+        sent: dict[str, Any],
+        transcript: Transcript,
+        tokens: TokenCount,
+        turn: "_Turn",
+        deadline: Deadline,
+    ) -> AsyncIterator[Sentence]:
+        """Sentences as they become certain, over a message and its continuations; `turn` says how the last ended."""
+        for _ in range(1 + MAX_CONTINUATIONS):
+            turn.begin()
+            tokens.begin()
+            async for event in self._client.events(sent, deadline):
+                turn.note(event)
+                tokens.note_event(event)
+                for sentence in transcript.feed(event):
+                    if ABSTAINS not in sentence.text:
+                        yield sentence
+            if turn.end != "pause_turn":
+                return
+            sent = _continued(sent, transcript.text)
 
     def _result(
         self, finish: Finish, said: Sequence[Sentence], tokens: TokenCount, detail: str
@@ -97,22 +111,25 @@ class AnthropicGenerator:
 
 
 class _Turn:
-    """How one streamed message ended; `whole` only after message_stop."""
+    """How a streamed message ended."""
 
-    def __init__(self, tokens: TokenCount) -> None:
-        self.stop = ""
-        self.whole = False
-        self._tokens = tokens
-        tokens.begin()
+    def __init__(self) -> None:
+        self._stop, self._whole = "", False
+
+    def begin(self) -> None:
+        """Another message."""
+        self._stop, self._whole = "", False
 
     def note(self, event: Any) -> None:
-        if event.type == "message_start":
-            self._tokens.note(event.message.usage)
-        elif event.type == "message_delta":
-            self.stop = event.delta.stop_reason or self.stop
-            self._tokens.note(event.usage)
+        if event.type == "message_delta":
+            self._stop = event.delta.stop_reason or self._stop
         elif event.type == "message_stop":
-            self.whole = True
+            self._whole = True
+
+    @property
+    def end(self) -> str:
+        """The stop reason; empty if message_stop never came."""
+        return self._stop if self._whole else ""
 
 
 def _end(stop: str, text: str) -> tuple[Finish, str]:

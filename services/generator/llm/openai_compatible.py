@@ -1,0 +1,55 @@
+"""A chat server for small tasks."""
+
+from services.generator.answers import Usage
+from services.generator.chat.client import ChatClient
+from services.generator.generators.openai_compatible import tokens_of
+from services.generator.llm import Completion
+from services.generator.prices import Prices, Tokens
+from services.generator.quotes import encodable
+from services.generator.settings import GeneratorSettings
+from services.rpc.deadline import Deadline
+from services.rpc.errors import Aborted, FailedPrecondition
+
+
+class OpenAICompatibleLlm:
+    """See Llm."""
+
+    def __init__(self, client: ChatClient, model: str, prices: Prices) -> None:
+        self.model = model
+        self._client = client
+        self._prices = prices
+
+    @classmethod
+    def create(cls, settings: GeneratorSettings) -> "OpenAICompatibleLlm":
+        if not settings.model:
+            raise FailedPrecondition("set RAG_MODEL to the id of a model of the server")
+        return cls(ChatClient.of(settings), settings.model, Prices.read(settings.prices))
+
+    async def complete(
+        self, system: str, prompt: str, *, max_tokens: int, seconds: float
+    ) -> Completion:
+        done = await self._client.completion(
+            {
+                "model": self.model,
+                "max_tokens": max_tokens,
+                "temperature": 0,
+                "messages": [
+                    {"role": "system", "content": system},
+                    {"role": "user", "content": encodable(prompt)},
+                ],
+            },
+            Deadline.after(seconds),
+        )
+        choice = done.choices[0] if done.choices else None
+        if choice is None or choice.finish_reason != "stop" or not choice.message.content:
+            raise Aborted("the model did not finish", reason="INCOMPLETE")
+        tokens = tokens_of(done.usage) if done.usage else Tokens()
+        usage = Usage(
+            "openai_compatible",
+            self.model,
+            tokens.input,
+            tokens.output,
+            tokens.cached_input,
+            self._prices.cost(self.model, tokens),
+        )
+        return Completion(choice.message.content, usage)
