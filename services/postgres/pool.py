@@ -33,7 +33,8 @@ select set_config('app.organization_id', %(organization)s, true),
        set_config('statement_timeout', %(statement_ms)s, true),
        set_config('idle_in_transaction_session_timeout', %(statement_ms)s, true),
        set_config('hnsw.ef_search', %(ef_search)s, true),
-       set_config('hnsw.iterative_scan', 'strict_order', true)
+       set_config('hnsw.iterative_scan', 'strict_order', true),
+       set_config('plan_cache_mode', 'force_custom_plan', true)
 """
 _KNOWN = "select 1 from organizations where id = %s"
 

@@ -37,3 +37,99 @@ class AdminSettings(BaseSettings):
 
 class RetrieverSettings(PostgresSettings):
     """Settings of the retriever."""
+
+    listen: str = Field("127.0.0.1:7401", description="host:port to serve gRPC on")
+    max_call_seconds: float = Field(
+        1800.0, gt=0, le=3600, description="bound of any call; an ingest of a large file needs it"
+    )
+
+    embedder: str = Field(
+        "minilm",
+        validation_alias="FOLIO_EMBEDDER",
+        description="provider of vectors: minilm, tei or openai_compatible",
+    )
+    embeddings_url: str = Field(
+        "", validation_alias="EMBEDDINGS_URL", description="base URL of tei or openai_compatible"
+    )
+    embeddings_model: str = Field(
+        "", validation_alias="EMBEDDINGS_MODEL", description="the model that the URL serves"
+    )
+    embeddings_revision: str = Field(
+        "",
+        validation_alias="EMBEDDINGS_REVISION",
+        description="its revision; another one is another space",
+    )
+    embeddings_api_key: SecretStr = Field(
+        SecretStr(""), validation_alias="EMBEDDINGS_API_KEY", description="bearer token of the URL"
+    )
+    embeddings_dim: int = Field(
+        0,
+        ge=0,
+        le=2000,
+        validation_alias="EMBEDDINGS_DIM",
+        description="dimension of its vectors (HNSW: at most 2,000)",
+    )
+    embeddings_max_tokens: int = Field(
+        0,
+        ge=0,
+        le=32_768,
+        validation_alias="EMBEDDINGS_MAX_TOKENS",
+        description="tokens that the model reads of a text; 0 for 512",
+    )
+    embeddings_query_prefix: str = Field(
+        "",
+        validation_alias="EMBEDDINGS_QUERY_PREFIX",
+        description="put before queries, for models trained with one",
+    )
+    embeddings_batch_tokens: int = Field(
+        8192,
+        ge=64,
+        validation_alias="EMBEDDINGS_BATCH_TOKENS",
+        description="tokens of one request to the provider",
+    )
+    embeddings_batch_texts: int = Field(
+        32,
+        ge=1,
+        le=2048,
+        validation_alias="EMBEDDINGS_BATCH_TEXTS",
+        description="texts of one request to the provider, and of one step of an ingest",
+    )
+
+    chunk_tokens: int = Field(
+        500, ge=20, le=8192, description="tokens of a chunk; less where the embedder reads less"
+    )
+    chunk_overlap: int = Field(50, ge=0, le=4096, description="tokens that two chunks share")
+    chunk_snap: int = Field(
+        50, ge=0, le=1024, description="tokens that a border may move to meet a paragraph"
+    )
+    max_file_bytes: int = Field(
+        100 * 2**20, ge=1, le=2**30, description="largest file that is taken in"
+    )
+    max_chunks: int = Field(50_000, ge=1, description="most chunks of one document")
+    parser_workers: int = Field(1, ge=1, le=64, description="processes that read files")
+    max_ingests: int = Field(
+        4, ge=1, le=256, description="ingests at once, each with its file in memory"
+    )
+    lease_seconds: float = Field(
+        30.0, ge=1, le=600, description="an ingest that is silent for so long is taken for dead"
+    )
+
+    exact_below: int = Field(
+        3000,
+        ge=0,
+        description="up to so many chunks that pass the filter are compared one by one, without the index",
+    )
+
+    def require_remote_embeddings(self) -> None:
+        """FailedPrecondition unless the settings of a provider behind a URL are there."""
+        missing = [
+            name
+            for name, value in (
+                ("EMBEDDINGS_URL", self.embeddings_url),
+                ("EMBEDDINGS_MODEL", self.embeddings_model),
+                ("EMBEDDINGS_DIM", self.embeddings_dim),
+            )
+            if not value
+        ]
+        if missing:
+            raise FailedPrecondition(f"embedder '{self.embedder}' needs {', '.join(missing)}")

@@ -51,6 +51,9 @@ create table document_versions (
     version integer not null check (version > 0),
     rooftop_id bigint,
     sha256 text not null check (sha256 ~ '^[0-9a-f]{64}$'),
+    -- What was asked for beside the bytes (title, kind, chunk sizes, embedding model, ...), hashed: the same bytes with
+    -- another recipe are another version.
+    recipe text not null default '',
     title text not null,
     media_type text not null,
     kind text not null default '',
@@ -67,6 +70,10 @@ create table document_versions (
     error text not null default '',
     -- The distinct words, for finding misspelt ones; counted in `vocabulary` while the version is current.
     words text[] not null default '{}',
+    -- While STAGING: who works on it, and until when that is believed.
+    worker text not null default '',
+    leased_until timestamptz not null default now(),
+    attempts integer not null default 0,
     created_at timestamptz not null default now(),
     published_at timestamptz,
     primary key (organization_id, document_id, version),
@@ -80,11 +87,13 @@ create table files (
     version integer not null,
     rooftop_id bigint,
     bytes bytea not null,
+    -- The PDF that OCR made of a scan: the file that offsets refer to. Null where there was no OCR.
+    text_layer bytea,
     primary key (organization_id, document_id, version),
     foreign key (organization_id, document_id, version) references document_versions on delete cascade
 );
 -- Files are compressed already.
-alter table files alter column bytes set storage external;
+alter table files alter column bytes set storage external, alter column text_layer set storage external;
 
 create table pages (
     organization_id bigint not null,
@@ -226,21 +235,6 @@ create table ingest_requests (
     primary key (organization_id, request_id),
     foreign key (organization_id, document_id, version) references document_versions on delete cascade
 );
-
--- Long work that any number of workers may take: a row is leased, not locked.
-create table jobs (
-    organization_id bigint not null references organizations on delete cascade,
-    id bigint generated always as identity,
-    kind text not null,
-    payload jsonb not null default '{}',
-    state text not null default 'waiting' check (state in ('waiting', 'running', 'done', 'failed')),
-    attempts integer not null default 0,
-    leased_until timestamptz,
-    error text not null default '',
-    created_at timestamptz not null default now(),
-    primary key (organization_id, id)
-);
-create index on jobs (organization_id, state, leased_until);
 
 create table query_log (
     organization_id bigint not null references organizations on delete cascade,

@@ -109,7 +109,7 @@ begin
     execute format('grant select on schema_migrations, embedding_models, organizations, rooftops to %I', role_name);
     execute format(
         'grant select, insert, update, delete on collections, documents, document_versions, files, pages, sections, '
-        'chunks, token_vectors, embedding_cache, vocabulary, vocabulary_trigrams, ingest_requests, jobs to %I',
+        'chunks, token_vectors, embedding_cache, vocabulary, vocabulary_trigrams, ingest_requests to %I',
         role_name);
     execute format('grant select, insert on query_log, egress to %I', role_name);
     execute format('grant usage on all sequences in schema folio to %I', role_name);

@@ -1,0 +1,43 @@
+"""The embedded default: all-MiniLM-L6-v2 on ONNX Runtime, in this process."""
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from services.minilm.model import MiniLM
+from services.retriever.embedders import Vectors, normalised
+from services.retriever.settings import RetrieverSettings
+
+
+class MiniLMEmbedder:
+    """One inference at a time, in a thread: the model uses the cores by itself."""
+
+    provider = "minilm"
+
+    def __init__(self, settings: RetrieverSettings) -> None:
+        self._model = MiniLM.load(max_tokens=settings.embeddings_max_tokens or MiniLM.max_positions)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="minilm")
+        self.model = MiniLM.model_id
+        self.revision = MiniLM.revision
+        self.dim = MiniLM.dim
+        self.max_tokens = self._model.max_tokens
+
+    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        """WordPiece tokens."""
+        clean = text.encode("utf-8", "replace").decode()
+        encoding = self._model.tokenizer.encode(clean, add_special_tokens=False)
+        return [(int(start), int(end)) for start, end in encoding.offsets]
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
+        """Queries and documents alike: the model knows no difference."""
+        if not texts:
+            return np.empty((0, self.dim), np.float32)
+        loop = asyncio.get_running_loop()
+        vectors = await loop.run_in_executor(self._thread, self._model.embed, list(texts))
+        return normalised(vectors, len(texts), self.dim)
+
+    async def close(self) -> None:
+        """Lets the running inference end."""
+        self._thread.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,336 @@
+"""THE ingest: bytes in, a staged version out.
+
+receive, claim, parse, chunk, embed (through the cache), store: read `Ingest.run` from top to bottom. Killed
+anywhere, the version that was served stays served; sent again, the file goes on with the embeddings that were made.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import logging
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from services.postgres.pool import TenantPool, tenant
+from services.retriever import catalogue, claims, embedding_cache, staging
+from services.retriever.chunking import chunk
+from services.retriever.claims import Claim, Upload
+from services.retriever.documents import ChunkSpan, MediaType, ParsedDocument
+from services.retriever.embedders import Embedder, Vectors
+from services.retriever.parsing import ParserPool
+from services.retriever.records import DocumentRecord
+from services.retriever.settings import RetrieverSettings
+from services.retriever.staging import Staging, text_sha256
+from services.rpc.errors import (
+    Aborted,
+    DeadlineExceeded,
+    FailedPrecondition,
+    FolioError,
+    InvalidArgument,
+    ResourceExhausted,
+    Unavailable,
+)
+from services.rpc.identity import Principal
+
+log = logging.getLogger("folio.retriever.ingest")
+
+STORE_ROWS = 256
+POLL_S = 0.2
+
+
+@dataclass(frozen=True)
+class Progress:
+    """`step` is receive, parse, chunk, embed or store."""
+
+    step: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Ingested:
+    """The staged version, or the one that is served already (`unchanged`). `seconds` by step."""
+
+    document: DocumentRecord
+    version: int
+    unchanged: bool
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What of an upload is not stored."""
+
+    password: str = ""
+    ocr: bool = False
+
+
+class Ingest:
+    """One file of one principal on its way. `report` is called with every Progress and must not wait."""
+
+    def __init__(
+        self,
+        pool: TenantPool,
+        parser: ParserPool,
+        embedder: Embedder,
+        column: str,
+        settings: RetrieverSettings,
+        principal: Principal,
+        report: Callable[[Progress], None] = lambda progress: None,
+    ) -> None:
+        self._pool, self._parser, self._embedder, self._column = pool, parser, embedder, column
+        self._settings, self._principal, self._report = settings, principal, report
+        self._worker = secrets.token_hex(16)
+        self._seconds: dict[str, float] = {}
+
+    async def run(self, upload: Upload, data: bytes, options: Options) -> Ingested:
+        """Raises what the parser raises for a file that cannot be read; the document is then FAILED and says why."""
+        claim = await self._claim(upload)
+        if claim.state != "MINE":
+            return await self._result(claim, unchanged=claim.state == "SERVED")
+        try:
+            async with self._lease(claim):
+                await self._read_and_store(claim, upload, data, options)
+        except FolioError as error:
+            transient = isinstance(error, (Unavailable, DeadlineExceeded, ResourceExhausted)) and (
+                error.reason not in ("TOO_LARGE", "TOO_MANY_PAGES", "TOO_MUCH_TEXT")
+            )
+            await self._give_up(claim, "" if transient else error.message)
+            raise
+        except BaseException:
+            await self._give_up(claim, "")
+            raise
+        return await self._result(claim, unchanged=False)
+
+    async def _read_and_store(
+        self, claim: Claim, upload: Upload, data: bytes, options: Options
+    ) -> None:
+        self._report(Progress("parse", 0, 1))
+        with self._timed("parse"):
+            document = await self._parser.parse(
+                data,
+                file_name=upload.file_name,
+                media_type=upload.media_type,
+                password=options.password,
+                title=upload.title,
+                ocr=options.ocr,
+            )
+        self._report(Progress("parse", 1, 1))
+        if staging.outcome(document, 0) == "NEEDS_OCR" and document.media_type != MediaType.PDF:
+            raise InvalidArgument("the file holds no text", reason="EMPTY_FILE")
+        with self._timed("chunk"):
+            spans, section_tokens = await asyncio.to_thread(self._chunk, document)
+        self._report(Progress("chunk", len(spans), len(spans)))
+        with self._timed("embed"):
+            text = document.text
+            vectors = await self._embed([text[s.char_start : s.char_end] for s in spans])
+        with self._timed("store"):
+            await self._store(claim, upload, data, document, spans, section_tokens, vectors)
+
+    async def _claim(self, upload: Upload) -> Claim:
+        """Waits while another worker reads the same file for the same document."""
+        while True:
+            async with tenant(self._pool, self._principal) as connection:
+                claim = await claims.claim(
+                    connection, self._principal, upload, self._worker, self._settings.lease_seconds
+                )
+            if claim.state != "BUSY":
+                return claim
+            await asyncio.sleep(POLL_S)
+
+    @contextlib.asynccontextmanager
+    async def _lease(self, claim: Claim) -> AsyncIterator[None]:
+        """Renews the claim while the block runs; cancels the block, as Aborted, if the claim is lost."""
+        lost = False
+        work = asyncio.current_task()
+        assert work is not None
+
+        async def renew() -> None:
+            nonlocal lost
+            while True:
+                await asyncio.sleep(self._settings.lease_seconds / 3)
+                try:
+                    async with tenant(self._pool, self._principal) as connection:
+                        await claims.renew(
+                            connection,
+                            self._principal.organization_id,
+                            claim,
+                            self._worker,
+                            self._settings.lease_seconds,
+                        )
+                except FailedPrecondition:
+                    lost = True
+                    work.cancel()
+                    return
+                except FolioError as error:
+                    log.warning("lease not renewed", extra={"error": error.message})
+
+        renewing = asyncio.create_task(renew())
+        try:
+            yield
+        except asyncio.CancelledError:
+            if lost:
+                work.uncancel()
+                raise Aborted(
+                    "the document was deleted, or its ingest taken over, meanwhile"
+                ) from None
+            raise
+        finally:
+            renewing.cancel()
+
+    def _chunk(self, document: ParsedDocument) -> tuple[list[ChunkSpan], list[int]]:
+        if staging.outcome(document, 0) == "NEEDS_OCR":
+            return [], [0] * len(document.sections)
+        settings = self._settings
+        size = min(settings.chunk_tokens, self._embedder.max_tokens - 2)
+        spans = chunk(
+            document,
+            self._embedder,
+            size,
+            min(settings.chunk_overlap, size // 2),
+            settings.chunk_snap,
+            limit=self._embedder.max_tokens - 2,
+        )
+        if len(spans) > settings.max_chunks:
+            raise ResourceExhausted(
+                f"the file gives {len(spans):,} chunks, more than the {settings.max_chunks:,} allowed: split it",
+                reason="TOO_MUCH_TEXT",
+            )
+        text = document.text
+        return spans, [
+            len(self._embedder.offsets(text[section.char_start : section.char_end]))
+            for section in document.sections
+        ]
+
+    async def _embed(self, bodies: Sequence[str]) -> Vectors:
+        """(n, dim). Each text is embedded once; each batch is in the cache before the next is begun."""
+        organization = self._principal.organization_id
+        keys = [text_sha256(body) for body in bodies]
+        texts = dict(zip(keys, bodies, strict=True))
+        async with tenant(self._pool, self._principal) as connection:
+            known = await embedding_cache.load(
+                connection, organization, self._embedder, list(texts)
+            )
+        missing = [key for key in texts if key not in known]
+        self._report(Progress("embed", len(known), len(texts)))
+        step = self._settings.embeddings_batch_texts
+        for start in range(0, len(missing), step):
+            batch = missing[start : start + step]
+            rows = await self._embedder.embed([texts[key] for key in batch])
+            made = dict(zip(batch, rows, strict=True))
+            async with tenant(self._pool, self._principal) as connection:
+                await embedding_cache.save(connection, organization, self._embedder, made)
+            known.update(made)
+            self._report(Progress("embed", len(known), len(texts)))
+        result = np.empty((len(keys), self._embedder.dim), np.float32)
+        for index, key in enumerate(keys):
+            result[index] = known[key]
+        return result
+
+    async def _store(
+        self,
+        claim: Claim,
+        upload: Upload,
+        data: bytes,
+        document: ParsedDocument,
+        spans: Sequence[ChunkSpan],
+        section_tokens: Sequence[int],
+        vectors: Vectors,
+    ) -> None:
+        principal = self._principal
+        rooftop = principal.rooftop_id if principal.rooftop_id is not None else upload.rooftop_id
+        target = Staging(principal.organization_id, rooftop, claim, self._worker)
+        async with tenant(self._pool, principal) as connection:
+            # What an earlier try of this worker may have left; readers of the version see none of it.
+            await claims.clear(connection, principal.organization_id, claim)
+            await staging.write_file(connection, target, data, document.text_layer)
+            await staging.write_pages(connection, target, document)
+            section_ids = await staging.write_sections(connection, target, document, section_tokens)
+        text = document.text
+        for start in range(0, len(spans), STORE_ROWS):
+            async with tenant(self._pool, principal) as connection:
+                await staging.write_chunks(
+                    connection,
+                    target,
+                    upload,
+                    document,
+                    text,
+                    spans[start : start + STORE_ROWS],
+                    section_ids,
+                    vectors[start : start + STORE_ROWS],
+                    self._column,
+                )
+            self._report(Progress("store", min(start + STORE_ROWS, len(spans)), len(spans)))
+        missing = int(np.isnan(vectors[:, :1]).sum())
+        async with tenant(self._pool, principal) as connection:
+            if not await staging.finish(connection, target, document, len(spans), missing):
+                raise Aborted("the document was deleted, or its ingest taken over, meanwhile")
+
+    async def _give_up(self, claim: Claim, reason: str) -> None:
+        async def release() -> None:
+            async with tenant(self._pool, self._principal) as connection:
+                await claims.fail(
+                    connection, self._principal.organization_id, claim, self._worker, reason
+                )
+
+        # The caller may be gone and the database too: the lease ends by itself then.
+        with contextlib.suppress(FolioError):
+            await asyncio.shield(asyncio.create_task(release()))
+
+    async def _result(self, claim: Claim, *, unchanged: bool) -> Ingested:
+        async with tenant(self._pool, self._principal) as connection:
+            record = await catalogue.get_version(
+                connection, self._principal.organization_id, claim.document_id, claim.version
+            )
+        return Ingested(record, claim.version, unchanged, dict(self._seconds))
+
+    @contextlib.contextmanager
+    def _timed(self, step: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._seconds[step] = time.perf_counter() - start
+
+
+def recipe(
+    upload: Sequence[str], settings: RetrieverSettings, embedder: Embedder, *, ocr: bool
+) -> str:
+    """A hash of all that shapes a version beside the bytes: the upload's words, the chunks, the vector space."""
+    parts = [
+        *upload,
+        settings.chunk_tokens,
+        settings.chunk_overlap,
+        settings.chunk_snap,
+        embedding_cache.space(embedder),
+        ocr,
+    ]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def check_bytes(data: bytes, sha256: str, size: int, most: int) -> str:
+    """The SHA-256 of the bytes. InvalidArgument if they are none, or not the ones announced."""
+    if not data:
+        raise InvalidArgument("the file is empty", reason="EMPTY_FILE")
+    if len(data) > most:
+        raise too_large(most)
+    if size and size != len(data):
+        raise InvalidArgument.field("size_bytes", f"{size} announced, {len(data)} received")
+    digest = hashlib.sha256(data).hexdigest()
+    if sha256 and sha256 != digest:
+        raise InvalidArgument.field(
+            "sha256", "is not that of the bytes received; send the file again"
+        )
+    return digest
+
+
+def too_large(most: int) -> ResourceExhausted:
+    """The refusal of a file that is too big."""
+    return ResourceExhausted(
+        f"the file has more than the {most:,} bytes allowed: split it", reason="TOO_LARGE"
+    )

@@ -1,0 +1,153 @@
+"""Words as the sparse leg sees them: what PostgreSQL's text search parser would lose is added as terms of its own.
+
+The parser reads "C++" as "c", ".NET" as "net" and "XJ-4711-B" as three words, and takes a run of Chinese for one
+word. So a code becomes one opaque term in the index and in the query, an unspaced script becomes bigrams, and a word
+with accents is indexed without them too. Words also give the vocabulary in which misspelt ones are looked up.
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable
+
+MAX_CODE_CHARS = 64
+MAX_QUERY_WORDS = 256
+_LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
+
+_TOKEN = re.compile(r"\S+")
+_OPENING, _CLOSING = "([{<\"'`\u201c\u2018\u00ab\u201e*", ")]}>\"'`\u201d\u2019\u00bb,;:!?*."
+_DIGIT_CODE = re.compile(r"(?=.*\d)(?:.*[^\W\d_].*|\D*\d+(?:[^\w\s]+\d+)+.*|[+#]\S*\d.*)$")
+_SYMBOL_CODE = re.compile(r".*[^\W_](?:[+#]{1,2}|[&@_\\]\w.*)$|^\.[^\W\d_]\w*$")
+_CAPITAL_CODE = re.compile(r"[A-Z]{1,5}(?:[./-][A-Z0-9]{1,8})+$")
+_WORD = re.compile(r"[^\W\d_]{3,32}")
+# Scripts that are written without spaces: kana, Han, Hangul (spaced, but inflected), Thai, Lao, Khmer, Myanmar.
+_UNSPACED_CHARS = (
+    "\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff"
+    "\U00020000-\U0003ffff"
+)
+_UNSPACED = re.compile(f"[{_UNSPACED_CHARS}]+")
+
+
+def codes(text: str) -> list[str]:
+    """The tokens that are names rather than words: part numbers, versions, addresses, C++, .NET, AT&T. Distinct."""
+    found: dict[str, None] = {}
+    for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text)):
+        token = match.group().lstrip(_OPENING).rstrip(_CLOSING)
+        if 2 <= len(token) <= MAX_CODE_CHARS and _is_code(token):
+            found.setdefault(token.lower())
+    return list(found)
+
+
+def _is_code(token: str) -> bool:
+    return bool(_DIGIT_CODE.match(token) or _SYMBOL_CODE.match(token) or _CAPITAL_CODE.match(token))
+
+
+def code_term(code: str) -> str:
+    """A code as one word of letters that no parser splits and no stemmer cuts."""
+    digest = hashlib.blake2b(code.lower().encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return f"zq{digest.translate(_LETTERS)}q"
+
+
+def _code_terms(text: str) -> list[str]:
+    """Each code as written, and without its punctuation: XJ-4711-B is found as XJ4711B."""
+    terms: dict[str, None] = {}
+    for code in codes(text):
+        terms.setdefault(code_term(code))
+        compact = re.sub(r"\W|_", "", code)
+        if compact != code and len(compact) >= 4:
+            terms.setdefault(code_term(compact))
+    return list(terms)
+
+
+def bigrams(text: str) -> list[str]:
+    """Overlapping pairs of characters of the scripts that have no spaces; a lone character is itself."""
+    found: dict[str, None] = {}
+    for match in _UNSPACED.finditer(text):
+        run = match.group()
+        for start in range(max(1, len(run) - 1)):
+            found.setdefault(run[start : start + 2])
+    return list(found)
+
+
+def fold(word: str) -> str:
+    """Lower case, compatibility forms unified, accents off."""
+    decomposed = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(char for char in decomposed if not unicodedata.combining(char))
+
+
+def _unaccented(text: str) -> list[str]:
+    found: dict[str, None] = {}
+    for match in _WORD.finditer(text):
+        word = match.group()
+        if (
+            not word.isascii()
+            and not _UNSPACED.search(word)
+            and (folded := fold(word)) != word.lower()
+        ):
+            found.setdefault(folded)
+    return list(found)
+
+
+def index_terms(text: str) -> str:
+    """What is indexed beside the text itself."""
+    return " ".join([*_code_terms(text), *bigrams(text), *_unaccented(text)])
+
+
+def query_terms(text: str) -> str:
+    """The text of a sparse query: at most MAX_QUERY_WORDS distinct tokens, and their terms."""
+    kept = " ".join(list(dict.fromkeys(_TOKEN.findall(text)))[:MAX_QUERY_WORDS])
+    return f"{kept} {' '.join(index_terms(kept).split()[: 2 * MAX_QUERY_WORDS])}"
+
+
+def code_query(text: str) -> str:
+    """The terms of the codes in a query alone; empty if it has none."""
+    return " ".join(_code_terms(text)[:MAX_QUERY_WORDS])
+
+
+def words(text: str) -> set[str]:
+    """The vocabulary of a text: folded words of 3 to 32 letters, and codes."""
+    found = {fold(word) for word in set(_WORD.findall(text)) if not _UNSPACED.search(word)}
+    return {word for word in found if len(word) <= MAX_CODE_CHARS} | {
+        code for code in codes(text) if len(code) >= 4
+    }
+
+
+def trigrams(word: str) -> list[str]:
+    """The distinct trigrams of a word, padded as pg_trgm pads: two spaces before, one after."""
+    padded = f"  {word} "
+    return sorted({padded[start : start + 3] for start in range(len(padded) - 2)})
+
+
+def distance(left: str, right: str, most: int) -> int:
+    """Edits between two words, swapped neighbours counting one (optimal string alignment); most + 1 when more."""
+    if abs(len(left) - len(right)) > most:
+        return most + 1
+    before: list[int] = []
+    last = list(range(len(right) + 1))
+    for i, a in enumerate(left, 1):
+        row = [i]
+        for j, b in enumerate(right, 1):
+            cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == right[j - 2] and left[i - 2] == b:
+                cost = min(cost, before[j - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return most + 1
+        before, last = last, row
+    return last[-1]
+
+
+def edits_allowed(word: str) -> int:
+    """None for words of three letters, one up to five, two beyond."""
+    return 0 if len(word) < 4 else 1 if len(word) < 6 else 2
+
+
+def closest(word: str, candidates: Iterable[tuple[str, int]], keep: int = 2) -> list[str]:
+    """The candidates (word, documents) within the edits allowed: fewest edits, then most documents, then a to z."""
+    most = edits_allowed(word)
+    ranked = sorted(
+        (edits, -documents, candidate)
+        for candidate, documents in candidates
+        if 0 < (edits := distance(word, candidate, most)) <= most
+    )
+    return [candidate for edits, _, candidate in ranked[:keep] if edits == ranked[0][0]]

@@ -1,0 +1,124 @@
+"""The one switch that makes a version visible, and its opposite. Each is one transaction."""
+
+from typing import Any
+
+from psycopg.rows import dict_row
+
+from services.postgres.pool import Connection
+from services.retriever import embedding_cache, vocabulary
+from services.rpc.errors import FailedPrecondition, NotFound, PermissionDenied
+
+# Who caches what a principal may see listens here; the payload is the organization's id.
+CHANNEL = "folio_visibility"
+
+_LOCK = """
+select d.current_version, d.rooftop_id, v.status, v.outcome, v.words,
+       coalesce(o.words, '{}') as old_words, coalesce(o.chunk_count, 0) as old_chunks
+from documents d
+left join document_versions v
+  on v.organization_id = d.organization_id and v.document_id = d.id and v.version = %(version)s
+left join document_versions o
+  on o.organization_id = d.organization_id and o.document_id = d.id and o.version = d.current_version
+where d.organization_id = %(organization)s and d.id = %(document_id)s
+for update of d
+"""
+_HASHES = """
+select distinct text_sha256 from chunks
+where organization_id = %(organization)s and document_id = %(document_id)s and version <> %(version)s
+"""
+
+
+async def publish(
+    connection: Connection, organization_id: int, document_id: int, version: int
+) -> None:
+    """Readers see this version from the commit on; what it replaces is gone. Idempotent.
+
+    NotFound for a version that is not there, FailedPrecondition for one that is not finished, or that would replace
+    a readable one by a scan without text.
+    """
+    key = {"organization": organization_id, "document_id": document_id, "version": version}
+    found = await _lock(connection, key)
+    if found["status"] is None:
+        raise NotFound("no such version of a document; it may have been replaced by a newer one")
+    if found["current_version"] == version:
+        return
+    if found["status"] != "STAGED":
+        raise FailedPrecondition(
+            f"the version is {found['status']}, not STAGED; ingest the file again",
+            reason="NOT_STAGED",
+        )
+    if found["outcome"] == "NEEDS_OCR" and found["old_chunks"]:
+        raise FailedPrecondition(
+            "the new file has no text, so the version that is served stays; ingest it with ocr",
+            reason="NEEDS_OCR",
+        )
+    replaced = [row[0] for row in await (await connection.execute(_HASHES, key)).fetchall()]
+    # Everything of the other versions goes with their rows (foreign keys cascade).
+    await connection.execute(
+        "delete from document_versions where organization_id = %(organization)s "
+        "and document_id = %(document_id)s and version < %(version)s",
+        key,
+    )
+    await connection.execute(
+        "update chunks set live = true where organization_id = %(organization)s "
+        "and document_id = %(document_id)s and version = %(version)s",
+        key,
+    )
+    await connection.execute(
+        "update document_versions set status = outcome, published_at = now() where organization_id = %(organization)s "
+        "and document_id = %(document_id)s and version = %(version)s",
+        key,
+    )
+    await connection.execute(
+        "update documents set current_version = %(version)s, updated_at = now() "
+        "where organization_id = %(organization)s and id = %(document_id)s",
+        key,
+    )
+    await embedding_cache.forget(connection, organization_id, replaced)
+    # Last, because its rows are shared by all documents: whoever publishes next waits for them.
+    await vocabulary.replace(
+        connection, organization_id, found["rooftop_id"], found["old_words"], found["words"]
+    )
+    await _tell(connection, organization_id)
+
+
+async def delete(connection: Connection, organization_id: int, document_id: int) -> int:
+    """Removes a document and everything made from it; returns how many chunks that were. NotFound if there is none."""
+    key = {"organization": organization_id, "document_id": document_id, "version": 0}
+    found = await _lock(connection, key)
+    hashes = [row[0] for row in await (await connection.execute(_HASHES, key)).fetchall()]
+    chunks = await connection.execute(
+        "delete from chunks where organization_id = %(organization)s and document_id = %(document_id)s",
+        key,
+    )
+    await connection.execute(
+        "delete from documents where organization_id = %(organization)s and id = %(document_id)s",
+        key,
+    )
+    await embedding_cache.forget(connection, organization_id, hashes)
+    await vocabulary.replace(
+        connection, organization_id, found["rooftop_id"], found["old_words"], []
+    )
+    await _tell(connection, organization_id)
+    return chunks.rowcount
+
+
+async def _lock(connection: Connection, key: dict[str, int]) -> dict[str, Any]:
+    """The document's row, until the transaction ends."""
+    found = await (await connection.cursor(row_factory=dict_row).execute(_LOCK, key)).fetchone()
+    if found is not None:
+        return found
+    visible = await connection.execute(
+        "select 1 from documents where organization_id = %(organization)s and id = %(document_id)s",
+        key,
+    )
+    if await visible.fetchone() is None:
+        raise NotFound("no such document")
+    # A part of the organization reads what belongs to all of it, but does not change it.
+    raise PermissionDenied(
+        "this document belongs to the whole organization, which alone may change it"
+    )
+
+
+async def _tell(connection: Connection, organization_id: int) -> None:
+    await connection.execute("select pg_notify(%s, %s)", [CHANNEL, str(organization_id)])

@@ -1,0 +1,260 @@
+"""Hybrid search: each query gives a dense and a sparse list, and all lists are fused by reciprocal rank."""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from services.postgres.pool import Connection, TenantPool, tenant
+from services.retriever import catalogue, legs, lexical, vocabulary
+from services.retriever.embedders import Embedder, Vectors
+from services.retriever.fusion import fuse
+from services.retriever.legs import Ranked, Scope
+from services.retriever.records import ChunkRecord, Filter
+from services.rpc import deadline
+from services.rpc.errors import FolioError, InvalidArgument
+from services.rpc.identity import Principal
+
+NO_FILTER = Filter()
+DEFAULT_LIMIT = 100
+# Each leg looks a little further than the limit, so that fusion has something to reorder.
+LEAST_DEPTH = 50
+MOST_DEPTH = 2000
+# With a bound per document most of a list may be passed over.
+PER_DOCUMENT_DEPTH = 4
+
+
+class Purpose(Enum):
+    """Why a text is among the queries."""
+
+    QUESTION = 1
+    SYNONYMS = 2
+    PARAPHRASE = 3
+    HYPOTHETICAL = 4
+
+
+@dataclass(frozen=True)
+class Query:
+    """A text to search with."""
+
+    text: str
+    purpose: Purpose = Purpose.QUESTION
+
+
+@dataclass(frozen=True)
+class Request:
+    """`limit` hits of the chunks that pass the filter, at most `max_per_document` of each (0: any number)."""
+
+    queries: tuple[Query, ...]
+    limit: int = DEFAULT_LIMIT
+    filter: Filter = NO_FILTER
+    dense: bool = True
+    sparse: bool = True
+    typos: bool = True
+    max_per_document: int = 0
+
+
+@dataclass(frozen=True)
+class Hit:
+    """Ranks from 1 in the best list of each leg, 0 for none; scores are with the first query."""
+
+    chunk: ChunkRecord
+    score: float
+    dense_rank: int
+    sparse_rank: int
+    dense_score: float
+    sparse_score: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of the account of a search. `status` is ran, skipped or degraded."""
+
+    name: str
+    status: str
+    seconds: float
+    reason: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Hits, best first, equal scores by chunk id."""
+
+    hits: list[Hit]
+    steps: list[Step]
+    corrected_words: int
+
+
+@dataclass
+class _Lists:
+    dense: list[Ranked] = field(default_factory=list)
+    sparse: list[Ranked] = field(default_factory=list)
+    codes: list[Ranked] = field(default_factory=list)
+
+
+class Searcher:
+    """Searches with one embedder in one column. `bm25`: the server has pg_textsearch."""
+
+    def __init__(
+        self, pool: TenantPool, embedder: Embedder, column: str, *, bm25: bool, exact_below: int
+    ) -> None:
+        self._pool, self._embedder, self._column = pool, embedder, column
+        self._bm25, self._exact_below = bm25, exact_below
+
+    async def search(self, principal: Principal, request: Request) -> Found:
+        """InvalidArgument if both legs are off. A failing embedder leaves the sparse leg, and is reported."""
+        if not (request.dense or request.sparse):
+            raise InvalidArgument("both legs are left out; at least one must stay")
+        steps: list[Step] = []
+        vectors = await self._embed(request, steps)
+        depth = max(
+            request.limit * (PER_DOCUMENT_DEPTH if request.max_per_document else 1), LEAST_DEPTH
+        )
+        depth = min(depth, MOST_DEPTH)
+        async with tenant(
+            self._pool,
+            principal,
+            ef_search=2 * depth,
+            statement_seconds=max(0.05, deadline.remaining()),
+        ) as connection:
+            within = await legs.scope(connection, principal.organization_id, request.filter)
+            lists = _Lists()
+            lists.dense = await self._dense(connection, within, vectors, depth, steps)
+            corrected = await self._sparse(connection, within, request, depth, lists, steps)
+            fused = fuse([[id for id, _ in ranked] for ranked in _all(lists)])
+            hits = await self._hits(connection, principal, request, lists, fused)
+        return Found(hits, steps, corrected)
+
+    async def _embed(self, request: Request, steps: list[Step]) -> list[Vectors]:
+        if not request.dense:
+            steps.append(Step("embed", "skipped", 0.0, "the dense leg is left out"))
+            return []
+        start = time.perf_counter()
+        try:
+            vectors = await self._embedder.embed([q.text for q in request.queries], query=True)
+        except FolioError as error:
+            if not request.sparse:
+                raise
+            seconds = time.perf_counter() - start
+            steps.append(
+                Step("embed", "degraded", seconds, type(error).__name__, self._embedder.model)
+            )
+            return []
+        seconds = time.perf_counter() - start
+        steps.append(Step("embed", "ran", seconds, model=self._embedder.model))
+        usable = legs.finite(vectors)
+        return [vector for vector, good in zip(vectors, usable, strict=True) if good]
+
+    async def _dense(
+        self,
+        connection: Connection,
+        within: Scope,
+        vectors: Sequence[Vectors],
+        depth: int,
+        steps: list[Step],
+    ) -> list[Ranked]:
+        if not vectors:
+            steps.append(Step("dense", "skipped", 0.0, "no query vectors"))
+            return []
+        start = time.perf_counter()
+        found = [
+            await legs.dense(connection, within, self._column, vector, depth, self._exact_below)
+            for vector in vectors
+        ]
+        how = "exact" if within.eligible <= self._exact_below else "hnsw"
+        steps.append(Step("dense", "ran", time.perf_counter() - start, model=how))
+        return found
+
+    async def _sparse(
+        self,
+        connection: Connection,
+        within: Scope,
+        request: Request,
+        depth: int,
+        lists: _Lists,
+        steps: list[Step],
+    ) -> int:
+        if not request.sparse:
+            steps.append(Step("sparse", "skipped", 0.0, "the sparse leg is left out"))
+            return 0
+        start = time.perf_counter()
+        corrected = 0
+        for query in request.queries:
+            if query.purpose is Purpose.HYPOTHETICAL:
+                continue
+            text = query.text
+            if request.typos and query.purpose is Purpose.QUESTION:
+                correction = await vocabulary.correct(connection, within.organization_id, text)
+                text, corrected = correction.text, corrected + correction.corrected
+            lists.sparse.append(
+                await legs.sparse(
+                    connection, within, legs.sparse_query(text), depth, bm25=self._bm25
+                )
+            )
+            # A code in the question is the strongest hint there is; its chunks get a list of their own.
+            if codes := lexical.code_query(text):
+                lists.codes.append(
+                    await legs.sparse(connection, within, codes, depth, bm25=self._bm25)
+                )
+        how = "bm25" if self._bm25 else "ts_rank_cd"
+        steps.append(Step("sparse", "ran", time.perf_counter() - start, model=how))
+        return corrected
+
+    async def _hits(
+        self,
+        connection: Connection,
+        principal: Principal,
+        request: Request,
+        lists: _Lists,
+        fused: Sequence[tuple[int, float]],
+    ) -> list[Hit]:
+        # Bounded per document only after the fact, so look at more than are returned.
+        candidates = fused if request.max_per_document else fused[: request.limit]
+        records = {
+            record.id: record
+            for record in await catalogue.chunks(
+                connection, principal.organization_id, [id for id, _ in candidates]
+            )
+        }
+        dense_ranks, sparse_ranks = (
+            _best_ranks(lists.dense),
+            _best_ranks([*lists.sparse, *lists.codes]),
+        )
+        dense_scores = dict(lists.dense[0]) if lists.dense else {}
+        sparse_scores = dict(lists.sparse[0]) if lists.sparse else {}
+        seen: Counter[int] = Counter()
+        hits: list[Hit] = []
+        for identifier, score in candidates:
+            record = records.get(identifier)
+            if record is None:
+                continue
+            seen[record.document_id] += 1
+            if request.max_per_document and seen[record.document_id] > request.max_per_document:
+                continue
+            hits.append(
+                Hit(
+                    record,
+                    score,
+                    dense_ranks.get(identifier, 0),
+                    sparse_ranks.get(identifier, 0),
+                    dense_scores.get(identifier, 0.0),
+                    sparse_scores.get(identifier, 0.0),
+                )
+            )
+            if len(hits) == request.limit:
+                break
+        return hits
+
+
+def _all(lists: _Lists) -> list[Ranked]:
+    return [*lists.dense, *lists.sparse, *lists.codes]
+
+
+def _best_ranks(lists: Sequence[Ranked]) -> dict[int, int]:
+    best: dict[int, int] = {}
+    for ranked in lists:
+        for rank, (identifier, _) in enumerate(ranked, 1):
+            best[identifier] = min(rank, best.get(identifier, rank))
+    return best

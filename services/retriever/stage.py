@@ -1,0 +1,58 @@
+"""Puts the retriever together: pool, gates, parser, embedder, servicer."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from services.postgres import gates
+from services.postgres.migrate import latest
+from services.postgres.pool import alive, open_pool
+from services.retriever import embedding_models
+from services.retriever.admin import MIGRATIONS
+from services.retriever.embedders import PROVIDERS, Embedder
+from services.retriever.parsing import ParseLimits, ParserPool
+from services.retriever.search import Searcher
+from services.retriever.servicer import Parts, RetrieverServicer
+from services.retriever.settings import RetrieverSettings
+from services.retriever.viewing import Viewer
+from services.rpc.providers import load
+
+
+@asynccontextmanager
+async def open_stage(settings: RetrieverSettings) -> AsyncIterator["Stage"]:
+    """Everything that a retriever needs, closed at the end. FailedPrecondition if a gate is shut."""
+    embedder: Embedder = await asyncio.to_thread(load(PROVIDERS, settings.embedder), settings)
+    parser = ParserPool(
+        ParseLimits(workers=settings.parser_workers, max_bytes=settings.max_file_bytes)
+    )
+    async with open_pool(settings) as pool:
+        try:
+            facts = await gates.check(pool, latest(MIGRATIONS))
+            column = await embedding_models.column_of(pool, embedder)
+            bm25 = bool(facts.textsearch_version)
+            searcher = Searcher(pool, embedder, column, bm25=bm25, exact_below=settings.exact_below)
+            yield Stage(
+                Parts(
+                    settings, pool, parser, embedder, column, facts, searcher, Viewer(pool, parser)
+                )
+            )
+        finally:
+            await parser.close()
+            await embedder.close()
+
+
+class Stage:
+    """The servicer, what to do before serving, and whether it is healthy."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self.servicer = RetrieverServicer(parts)
+
+    async def warm_up(self) -> None:
+        """Starts the parser and runs the model once."""
+        await self.parts.parser.start()
+        await self.parts.embedder.embed(["warm"], query=True)
+
+    async def check(self) -> None:
+        """Raises when the database is away."""
+        await alive(self.parts.pool)

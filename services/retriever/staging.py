@@ -1,0 +1,212 @@
+"""Writes the parts of a version, in transactions of bounded size. Nothing of it is visible before it is published."""
+
+import hashlib
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pgvector import Vector
+from psycopg import sql
+
+from services.postgres.pool import Connection
+from services.retriever import lexical
+from services.retriever.claims import Claim, Upload
+from services.retriever.documents import ChunkSpan, ParsedDocument
+from services.retriever.embedders import Vectors
+
+# Share of pages with text below which a reader must be told.
+MIN_COVERAGE = 0.8
+
+_PAGE = """
+insert into pages (organization_id, document_id, version, rooftop_id, index, label, char_start, text)
+values (%s, %s, %s, %s, %s, %s, %s, %s)
+"""
+_SECTION = """
+insert into sections (organization_id, document_id, version, rooftop_id, ordinal, path, char_start, char_end,
+                      page_start, page_end, token_count)
+values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+"""
+_CHUNK = sql.SQL("""
+insert into chunks (organization_id, document_id, version, rooftop_id, collection_id, section_id, ordinal, page_start,
+                    page_end, page_label, kind, published_on, heading, body, terms, char_start, char_end, token_count,
+                    text_sha256, {column})
+values (%s, %s, %s, %s, (select collection_id from documents where organization_id = %s and id = %s),
+        %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+""")
+_FINISH = """
+update document_versions
+   set status = 'STAGED', outcome = %(outcome)s, title = %(title)s, media_type = %(media_type)s,
+       page_count = %(pages)s, chunk_count = %(chunks)s, warnings = %(warnings)s, empty_pages = %(empty)s,
+       words = %(words)s
+ where organization_id = %(organization)s and document_id = %(document_id)s and version = %(version)s
+   and worker = %(worker)s and status = 'STAGING'
+"""
+
+
+@dataclass(frozen=True)
+class Staging:
+    """One version that is being written."""
+
+    organization_id: int
+    rooftop_id: int | None
+    claim: Claim
+    worker: str
+
+    @property
+    def key(self) -> tuple[int, int, int, int | None]:
+        """The first columns of every table of a version."""
+        return (
+            self.organization_id,
+            self.claim.document_id,
+            self.claim.version,
+            self.rooftop_id,
+        )
+
+
+def text_sha256(text: str) -> bytes:
+    """The key of a text in the embedding cache: of exactly what is embedded."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+async def write_file(
+    connection: Connection, staging: Staging, data: bytes, text_layer: bytes
+) -> None:
+    """The bytes, for finding quotes on pages and for drawing pages."""
+    await connection.execute(
+        "insert into files (organization_id, document_id, version, rooftop_id, bytes, text_layer) "
+        "values (%s, %s, %s, %s, %s, %s)",
+        [*staging.key, data, text_layer or None],
+    )
+
+
+async def write_pages(connection: Connection, staging: Staging, document: ParsedDocument) -> None:
+    """All pages, in order."""
+    async with connection.cursor() as cursor:
+        await cursor.executemany(
+            _PAGE,
+            [
+                (*staging.key, page.index, page.label, page.char_start, page.text)
+                for page in document.pages
+            ],
+        )
+
+
+async def write_sections(
+    connection: Connection, staging: Staging, document: ParsedDocument, token_counts: Sequence[int]
+) -> list[int]:
+    """All sections; returns their ids in order."""
+    starts = [page.char_start for page in document.pages]
+
+    def page_at(offset: int) -> int:
+        return document.pages[max(0, bisect_right(starts, offset) - 1)].index
+
+    async with connection.cursor() as cursor:
+        await cursor.executemany(
+            _SECTION,
+            [
+                (
+                    *staging.key,
+                    ordinal,
+                    list(section.path),
+                    section.char_start,
+                    section.char_end,
+                    page_at(section.char_start),
+                    page_at(max(section.char_start, section.char_end - 1)),
+                    token_counts[ordinal],
+                )
+                for ordinal, section in enumerate(document.sections)
+            ],
+        )
+        await cursor.execute(
+            "select id from sections where organization_id = %s and document_id = %s and version = %s "
+            "order by ordinal",
+            staging.key[:3],
+        )
+        return [row[0] for row in await cursor.fetchall()]
+
+
+async def write_chunks(
+    connection: Connection,
+    staging: Staging,
+    upload: Upload,
+    document: ParsedDocument,
+    text: str,
+    spans: Sequence[ChunkSpan],
+    section_ids: Sequence[int],
+    vectors: Vectors,
+    column: str,
+) -> None:
+    """A run of chunks. A row of NaN in `vectors` stores no vector: that chunk is found by its words alone."""
+    rows = []
+    for span, vector in zip(spans, vectors, strict=True):
+        body = text[span.char_start : span.char_end]
+        path = document.sections[span.section].path
+        heading = "\n".join([document.title, *path])
+        usable = vector[0] == vector[0]
+        rows.append(
+            (
+                *staging.key,
+                staging.organization_id,
+                staging.claim.document_id,
+                section_ids[span.section],
+                span.ordinal,
+                span.page_start,
+                span.page_end,
+                span.page_label,
+                upload.kind,
+                upload.published_on,
+                heading,
+                body,
+                lexical.index_terms(f"{heading}\n{body}"),
+                span.char_start,
+                span.char_end,
+                span.token_count,
+                text_sha256(body),
+                Vector(vector) if usable else None,
+            )
+        )
+    async with connection.cursor() as cursor:
+        await cursor.executemany(_CHUNK.format(column=sql.Identifier(column)), rows)
+
+
+async def finish(
+    connection: Connection,
+    staging: Staging,
+    document: ParsedDocument,
+    chunk_count: int,
+    without_vector: int,
+) -> bool:
+    """Marks the version complete. False if the claim was lost to another worker."""
+    warnings = list(document.warnings)
+    if without_vector:
+        warnings.append(
+            f"{without_vector} of {chunk_count} chunks have no vector and are found by their words only"
+        )
+    done = await connection.execute(
+        _FINISH,
+        {
+            "organization": staging.organization_id,
+            "document_id": staging.claim.document_id,
+            "version": staging.claim.version,
+            "worker": staging.worker,
+            "outcome": outcome(document, without_vector),
+            "title": document.title,
+            "media_type": str(document.media_type),
+            "pages": len(document.pages),
+            "chunks": chunk_count,
+            "warnings": warnings,
+            "empty": list(document.empty_pages),
+            "words": sorted(lexical.words(f"{document.title}\n{document.text}")),
+        },
+    )
+    return done.rowcount == 1
+
+
+def outcome(document: ParsedDocument, without_vector: int) -> str:
+    """READY; NEEDS_OCR if no page has text; READY_WITH_WARNINGS if under 80% of pages have, or vectors are missing."""
+    pages, empty = len(document.pages), len(document.empty_pages)
+    if pages and empty == pages:
+        return "NEEDS_OCR"
+    if without_vector or (pages and (pages - empty) / pages < MIN_COVERAGE):
+        return "READY_WITH_WARNINGS"
+    return "READY"

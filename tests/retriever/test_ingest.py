@@ -1,0 +1,259 @@
+"""From bytes to a served document: versions, repetition, concurrency, failure."""
+
+import asyncio
+import hashlib
+
+import grpc
+import psycopg
+import pytest
+
+from folio.common.v1 import document_pb2
+from folio.retriever.v1 import retriever_pb2 as pb
+from services.rpc.identity import Principal
+from tests.conftest import Postgres
+from tests.retriever.conftest import Caller, Retriever
+
+pytestmark = pytest.mark.integration
+
+LEAVE = """# Leave
+
+## Parental leave
+
+Full-time staff are entitled to 16 weeks of paid parental leave. It may be taken in two parts.
+
+## Sick leave
+
+A medical certificate is needed after three days of sickness. Send it to the personnel office.
+"""
+
+
+def count(postgres: Postgres, organization: int, table: str) -> int:
+    with psycopg.connect(postgres.admin_url) as connection:
+        connection.execute("select set_config('app.organization_id', %s, true)", [str(organization)])
+        row = connection.execute(
+            f"select count(*) from folio.{table} where organization_id = %s".encode(), [organization]
+        ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+async def test_a_staged_version_is_invisible_until_published(caller: Caller) -> None:
+    result, progress = await caller.stage(LEAVE, "leave.md", kind="policy")
+    assert result.document.status == document_pb2.DOCUMENT_STATUS_STAGED
+    assert {event.step for event in progress} == {"receive", "parse", "chunk", "embed", "store"}
+    assert len((await caller.search("parental leave")).hits) == 0
+    published = await caller.publish(result)
+    assert published.document.status == document_pb2.DOCUMENT_STATUS_READY
+    hits = (await caller.search("How many weeks of parental leave do full-time staff get?")).hits
+    assert "16 weeks" in hits[0].chunk.body
+    assert hits[0].chunk.section_path[-1] == "Parental leave"
+    assert hits[0].chunk.kind == "policy"
+
+
+async def test_publishing_twice_is_harmless(caller: Caller) -> None:
+    result, _ = await caller.stage(LEAVE, "leave.md")
+    await caller.publish(result)
+    again = await caller.publish(result)
+    assert again.document.version == result.version
+
+
+async def test_the_same_file_again_changes_nothing(
+    caller: Caller, postgres: Postgres, tenant_id: int
+) -> None:
+    first = await caller.ingest(LEAVE, "leave.md")
+    chunks = count(postgres, tenant_id, "chunks")
+    again = await caller.ingest(LEAVE, "leave.md")
+    assert again.unchanged
+    assert again.document.id == first.document.id
+    assert count(postgres, tenant_id, "chunks") == chunks
+
+
+async def test_new_bytes_are_a_new_version_of_the_document(
+    caller: Caller, postgres: Postgres, tenant_id: int
+) -> None:
+    first = await caller.ingest(LEAVE, "leave.md")
+    staged, _ = await caller.stage(LEAVE.replace("16 weeks", "20 weeks"), "leave.md")
+    assert staged.document.id == first.document.id
+    assert "16 weeks" in (await caller.search("parental leave weeks")).hits[0].chunk.body
+    await caller.publish(staged)
+    bodies = [hit.chunk.body for hit in (await caller.search("parental leave weeks")).hits]
+    assert any("20 weeks" in body for body in bodies)
+    assert not any("16 weeks" in body for body in bodies)
+    assert count(postgres, tenant_id, "document_versions") == 1
+    assert count(postgres, tenant_id, "files") == 1
+
+
+async def test_another_kind_for_the_same_bytes_is_a_new_version(caller: Caller) -> None:
+    first = await caller.ingest(LEAVE, "leave.md", kind="draft")
+    second = await caller.ingest(LEAVE, "leave.md", kind="policy")
+    assert second.document.id == first.document.id
+    assert not second.unchanged
+    got = await caller.stub.GetDocument(pb.GetDocumentRequest(document_id=first.document.id), timeout=9)
+    assert got.document.kind == "policy"
+
+
+async def test_twenty_at_once_are_one_document_and_one_embedding_pass(
+    caller: Caller, postgres: Postgres, tenant_id: int, retriever: Retriever, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedded: list[str] = []
+    embedder = retriever.stage.parts.embedder
+    real = embedder.embed
+
+    async def counting(texts: list[str], *, query: bool = False) -> object:
+        embedded.extend(texts)
+        return await real(texts, query=query)
+
+    monkeypatch.setattr(embedder, "embed", counting)
+    results = await asyncio.gather(*(caller.stage(LEAVE, "leave.md") for _ in range(20)))
+    assert len({(result.document.id, result.version) for result, _ in results}) == 1
+    assert len(embedded) == len(set(embedded)) == results[0][0].document.chunk_count
+    assert count(postgres, tenant_id, "documents") == 1
+    assert count(postgres, tenant_id, "chunks") == len(embedded)
+
+
+async def test_a_retry_with_the_same_request_id_gets_the_same_result(caller: Caller) -> None:
+    first, _ = await caller.stage(LEAVE, "leave.md", request_id="r1")
+    again, _ = await caller.stage(LEAVE, "leave.md", request_id="r1")
+    assert (again.document.id, again.version) == (first.document.id, first.version)
+    with pytest.raises(grpc.aio.AioRpcError) as error:
+        await caller.stage(LEAVE + "more", "leave.md", request_id="r1")
+    assert error.value.code() is grpc.StatusCode.ALREADY_EXISTS
+
+
+@pytest.mark.parametrize(
+    ("data", "header", "code"),
+    [
+        (b"", {}, grpc.StatusCode.INVALID_ARGUMENT),
+        (b"text", {"sha256": "0" * 64}, grpc.StatusCode.INVALID_ARGUMENT),
+        (b"text", {"size_bytes": 5}, grpc.StatusCode.INVALID_ARGUMENT),
+        (b"text", {"published_on": "2025-02-30"}, grpc.StatusCode.INVALID_ARGUMENT),
+        (b"text", {"size_bytes": 2**40}, grpc.StatusCode.RESOURCE_EXHAUSTED),
+        (b"text", {"rooftop_id": 999_999}, grpc.StatusCode.NOT_FOUND),
+        (b"\x89PNG\r\n\x1a\n" + b"0" * 50, {}, grpc.StatusCode.INVALID_ARGUMENT),
+    ],
+)
+async def test_a_bad_upload_is_refused_and_leaves_nothing_to_find(
+    caller: Caller, postgres: Postgres, tenant_id: int, data: bytes, header: dict[str, object], code: object
+) -> None:
+    with pytest.raises(grpc.aio.AioRpcError) as error:
+        await caller.stage(data, "a.bin", **header)
+    assert error.value.code() is code
+    for table in ("chunks", "pages", "sections", "files"):
+        assert count(postgres, tenant_id, table) == 0
+
+
+async def test_a_file_that_cannot_be_read_is_listed_as_failed_and_can_be_sent_again(caller: Caller) -> None:
+    for _ in range(2):
+        with pytest.raises(grpc.aio.AioRpcError):
+            await caller.stage(b"%PDF-1.7 and nothing more", "broken.pdf")
+    listed = (await caller.stub.ListDocuments(pb.ListDocumentsRequest(), timeout=9)).documents
+    assert [document.status for document in listed] == [document_pb2.DOCUMENT_STATUS_FAILED]
+    assert listed[0].error
+    result = await caller.ingest(LEAVE, "broken.pdf")
+    assert result.document.id == listed[0].id
+
+
+async def test_a_failed_new_version_leaves_the_old_one_served(caller: Caller) -> None:
+    first = await caller.ingest(LEAVE, "leave.md")
+    with pytest.raises(grpc.aio.AioRpcError):
+        await caller.stage(b"%PDF-1.7 and nothing more", "leave.md")
+    got = await caller.stub.GetDocument(pb.GetDocumentRequest(document_id=first.document.id), timeout=9)
+    assert got.document.status == document_pb2.DOCUMENT_STATUS_READY
+    assert (await caller.search("parental leave")).hits
+
+
+async def test_a_cancelled_ingest_is_completed_by_the_next_without_embedding_again(
+    caller: Caller, postgres: Postgres, tenant_id: int, retriever: Retriever, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "\n\n".join(f"Rule {n}: {hashlib.sha256(bytes([n])).hexdigest()} must be kept." for n in range(90))
+    embedder = retriever.stage.parts.embedder
+    real, embedded, reached = embedder.embed, [], asyncio.Event()
+
+    async def stuck(texts: list[str], *, query: bool = False) -> object:
+        if embedded:
+            reached.set()
+            await asyncio.Event().wait()
+        embedded.extend(texts)
+        return await real(texts, query=query)
+
+    monkeypatch.setattr(embedder, "embed", stuck)
+    work = asyncio.create_task(caller.stage(text, "rules.txt"))
+    await reached.wait()
+    work.cancel()
+    await asyncio.wait([work])
+    assert count(postgres, tenant_id, "chunks") == 0
+    finished = list(embedded)
+
+    async def counting(texts: list[str], *, query: bool = False) -> object:
+        embedded.extend(texts)
+        return await real(texts, query=query)
+
+    monkeypatch.setattr(embedder, "embed", counting)
+    result = await caller.ingest(text, "rules.txt")
+    assert len(finished) > 0
+    assert len(embedded) == len(set(embedded)) == result.document.chunk_count
+
+
+async def test_deleting_removes_everything_that_was_made_from_it(
+    caller: Caller, postgres: Postgres, tenant_id: int
+) -> None:
+    result = await caller.ingest(LEAVE, "leave.md", request_id="r")
+    chunks = count(postgres, tenant_id, "chunks")
+    deleted = await caller.stub.DeleteDocument(
+        pb.DeleteDocumentRequest(document_id=result.document.id), timeout=9
+    )
+    assert deleted.chunks_deleted == chunks > 0
+    with psycopg.connect(postgres.admin_url) as connection:
+        tables = [
+            row[0]
+            for row in connection.execute(
+                "select c.relname from pg_class c where relnamespace = 'folio'::regnamespace and relkind in ('r','p') "
+                "and not relispartition and exists (select from pg_attribute where attrelid = c.oid "
+                "and attname = 'organization_id')"
+            ).fetchall()
+        ]
+    assert {name: count(postgres, tenant_id, name) for name in tables} == dict.fromkeys(tables, 0)
+    assert (await caller.search("parental leave")).hits == []
+
+
+async def test_an_unknown_organization_is_not_found_and_told_what_to_do(retriever: Retriever) -> None:
+    stranger = await retriever.as_(Principal(987_654_321))
+    with pytest.raises(grpc.aio.AioRpcError) as error:
+        await stranger.stage(LEAVE, "leave.md")
+    assert error.value.code() is grpc.StatusCode.NOT_FOUND
+    assert "create-organization" in error.value.details()
+
+
+async def test_every_text_column_holds_clean_text(
+    caller: Caller, postgres: Postgres, tenant_id: int
+) -> None:
+    """Driven by the schema: a text column that is added later is checked too."""
+    dirty = "a\x00b\x0b\u200bc"
+    await caller.ingest(
+        f"# {dirty}\n\nBody {dirty} with enough words to be more than twenty characters.".encode(),
+        f"{dirty}.md",
+        title=dirty,
+        kind=dirty,
+        collection=dirty,
+        request_id=dirty,
+    )
+    await caller.stub.LogQuery(
+        pb.LogQueryRequest(request_id=dirty, outcome=dirty, question=dirty), timeout=9
+    )
+    with psycopg.connect(postgres.admin_url) as connection:
+        connection.execute("select set_config('app.organization_id', %s, true)", [str(tenant_id)])
+        columns = connection.execute(
+            "select table_name, column_name from information_schema.columns c join pg_class r "
+            "on r.relname = c.table_name and r.relnamespace = 'folio'::regnamespace "
+            "where table_schema = 'folio' and not r.relispartition and data_type in ('text', 'ARRAY', 'jsonb') "
+            "and table_name in (select table_name from information_schema.columns "
+            "where table_schema = 'folio' and column_name = 'organization_id')"
+        ).fetchall()
+        assert len(columns) > 20
+        for table, column in columns:
+            values = connection.execute(
+                f"select {column}::text from folio.{table} where organization_id = %s".encode(), [tenant_id]
+            ).fetchall()
+            for (value,) in values:
+                assert "\x0b" not in (value or ""), (table, column)
+                assert "\u200b" not in (value or ""), (table, column)
