@@ -149,13 +149,14 @@ def _names(words: Sequence[str]) -> list[tuple[str, bool]]:
 
 
 def _kind_named(text: str, kind: str) -> bool:
-    forms = _forms(kind)
-    return any(
+    """ "only policies", "only in the policies", "policies only", "in the policy documents"; not "only the policy"."""
+    one, many = _forms(kind)
+    return bool(one) and bool(
         re.search(
-            rf"\b(?:{_ONLY} (?:in |from |the |our )*{form}|{form} {_ONLY}|{_CUE} (?:the |our )?{form} documents?)\b",
+            rf"\b(?:{_ONLY} (?:the |our )?{many}|{_ONLY} (?:in|from) (?:the |our )?(?:{one}|{many})|{many} {_ONLY}"
+            rf"|{_CUE} (?:the |our )?{one} documents?)\b",
             text,
         )
-        for form in forms
     )
 
 
@@ -170,13 +171,14 @@ def _named(text: str, name: str, noun: str) -> bool:
     )
 
 
-def _forms(kind: str) -> list[str]:
+def _forms(kind: str) -> tuple[str, str]:
+    """A kind's name as patterns: one of it, many of it."""
     word = " ".join(_WORD.findall(kind.casefold()))
-    if not word:
-        return []
-    if word.endswith("y"):
-        return [re.escape(word), re.escape(word[:-1] + "ies")]
-    return [re.escape(word), re.escape(word + "s"), re.escape(word.removesuffix("s"))]
+    if word.endswith("ies"):
+        return re.escape(word[:-3] + "y"), re.escape(word)
+    if word.endswith("s"):
+        return re.escape(word[:-1]), re.escape(word)
+    return re.escape(word), re.escape(word[:-1] + "ies" if word.endswith("y") else word + "s")
 
 
 def _dates(question: str) -> tuple[str, str]:

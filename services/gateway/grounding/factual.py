@@ -55,17 +55,20 @@ _IMPERATIVE = re.compile(
     r"tighten|loosen|ensure|make sure|follow|read|go|set|unplug|avoid|notify|complete|attach)\b",
     re.IGNORECASE,
 )
+# Words that lead in stand alone; pleasantries may go on, but not to a "but".
 _LEADING = re.compile(
-    r"^(?:sure|certainly|of course|hello|hi|thanks|thank you|great question|good question|i hope|i'm sorry|sorry|"
-    r"i apologi[sz]e|let me know|feel free|please let me|in summary|to summari[sz]e|in short|in conclusion|overall)\b"
-    r"(?:[^.:]{0,60})[.!:]?$",
+    r"^(?:sure|certainly|of course|hello|hi|in summary|to summari[sz]e|in short|in conclusion|overall|yes|no)[.,!:]*$"
+    r"|^(?:(?:great|good) question|i hope|i'm sorry|sorry|i apologi[sz]e|let me know|feel free|please let me|thanks|"
+    r"thank you)\b(?:(?!\bbut\b)[^.:;]){0,60}[.!]?$",
     re.IGNORECASE,
 )
 _ANNOUNCEMENT = re.compile(
-    r"^(?:here(?:'s| is| are)|the following|below(?: is| are)?|(?:according to|based on|from) (?:the|your|these) "
-    r"(?:documents?|sources?|passages?|context|excerpts?)(?: provided| above| given)?)\b[^.]{0,80}[:,.]?$",
+    r"^(?:here(?:'s| is| are)|the following|below(?: is| are)?)\b[^.:,;]{0,80}:$"
+    r"|^(?:according to|based on|from) (?:the|your|these) (?:provided |given )?"
+    r"(?:documents?|sources?|passages?|context|excerpts?)(?: provided| above| given)?[:,]$",
     re.IGNORECASE,
 )
+_TURNS = re.compile(r"[,;] (?:but|however|although|though|and|so|yet)\b", re.IGNORECASE)
 _ABOUT_THE_ANSWER = re.compile(
     r"^(?:(?:however|unfortunately|that said|otherwise),? )?(?:(?:the|these|your|provided|given) )*"
     r"(?:documents?|sources?|passages?|context|excerpts?|information|text)(?: provided| above| given)? "
@@ -95,7 +98,7 @@ def facts(sentence: str) -> frozenset[Fact]:
         found.add(Fact.CODE)
     if _NUMBER.search(text) and not found:
         found.add(Fact.NUMBER)
-    about = _ABOUT_THE_ANSWER.search(text)
+    about = _ABOUT_THE_ANSWER.search(text) and not _TURNS.search(text)
     announces = _LEADING.match(text) or _ANNOUNCEMENT.match(text) or about
     if text.endswith("?") or announces:
         # A question or an announcement needs a source only for what it slips in.

@@ -128,7 +128,8 @@ def _numbers(text: str) -> Iterator[Decimal]:
     for symbol, value in _FRACTIONS.items():
         if symbol in text:
             yield value
-    for match in _WORDS.finditer(text):
+    # "1.5 million" is one number, and its "million" no other.
+    for match in _WORDS.finditer(_DIGITS.sub(" ", text)):
         yield from _spelt(match[0])
 
 

@@ -1,0 +1,116 @@
+"""A sentence may not say more than its evidence."""
+
+from decimal import Decimal
+
+import pytest
+
+from services.gateway.grounding.numbers import figures
+from services.gateway.grounding.support import flips_negation, missing_figures
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("1,000", "1000"),
+        ("1 000", "1000"),
+        ("sixteen", "16"),
+        ("twenty-one", "21"),
+        ("one hundred and five", "105"),
+        ("two thousand", "2,000"),
+        ("1.5 million", "1,500,000"),
+        ("$1.5bn", "1500 million"),
+        ("5%", "5 percent"),
+        ("5%", "five percent"),
+        ("3.50", "3.5"),
+        ("0,5", "0.5"),
+        ("½", "0.5"),
+        ("16th", "16"),
+        ("16-week", "16 weeks"),
+        ("5kg", "5 kg"),
+        ("£1,250", "1250"),
+        ("\u22125", "5"),
+    ],
+)
+def test_numbers_are_compared_by_value(one: str, other: str) -> None:
+    first, second = figures(f"It is {one} now.").numbers, figures(f"It is {other} now.").numbers
+    assert first
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["1 January 2025", "January 1, 2025", "Jan. 1 2025", "1st of January 2025", "2025-01-01"],
+)
+def test_dates_are_compared_by_day(form: str) -> None:
+    assert figures(f"From {form} on.").dates == {frozenset({(2025, 1, 1)})}
+
+
+def test_a_date_with_slashes_has_two_readings() -> None:
+    assert figures("On 03/04/2025.").dates == {frozenset({(2025, 4, 3), (2025, 3, 4)})}
+    assert missing_figures("On 3 April 2025.", ["On 03/04/2025."], []) == []
+    assert missing_figures("On 03/04/2025.", ["On 3 April 2025."], []) == []
+    assert missing_figures("On 03/04/2025.", ["On 3 May 2025."], []) == ["date"]
+
+
+def test_markers_and_list_numbers_are_no_figures() -> None:
+    assert figures("2. Turn it off [1][12].").numbers == frozenset()
+    assert figures("1) Turn it off.").numbers == frozenset()
+
+
+def test_one_as_a_pronoun_is_no_number() -> None:
+    assert figures("This one is the first.").numbers == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "missing"),
+    [
+        ("Staff get sixteen weeks.", []),
+        ("Staff get 17 weeks.", ["number"]),
+        ("It costs 1000 euros.", []),
+        ("It costs 1001 euros.", ["number"]),
+        ("It is due on January 5.", []),
+        ("It is due on January 6.", ["date"]),
+        ("It is due on 5 January 2025.", []),
+        ("It is due on 5 January 2026.", ["date"]),
+        ("It is due in 2025.", []),
+        ("Use px-204.", []),
+        ("Use PX-205.", ["code"]),
+        ("Read https://example.org/a.", []),
+        ("Read https://evil.example/?q=secret.", ["code"]),
+        ("Write to a@example.org.", ["code"]),
+    ],
+)
+def test_figures_must_be_in_the_quote_or_its_section(sentence: str, missing: list[str]) -> None:
+    quotes = ["Staff get 16 weeks at 1,000 euros."]
+    sections = ["Due on 5 January 2025. Part PX-204. See https://example.org/a for more."]
+    assert missing_figures(sentence, quotes, sections) == missing
+
+
+def test_a_number_is_not_a_part_of_another() -> None:
+    assert missing_figures("Staff get 16 weeks.", ["In 2016 and 160 weeks, 1.16 and A16."], []) == [
+        "number"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "quote", "flipped"),
+    [
+        ("You may open the valve.", "You may not open the valve.", True),
+        ("The warranty doesn't cover the seal.", "The warranty covers the seal.", True),
+        ("Visitors can enter the plant.", "Visitors cannot enter the plant.", True),
+        ("You must not open the valve.", "You must never open the valve.", False),
+        ("Do not run the pump dry.", "Do not run the pump dry.", False),
+        (
+            "The pump must be sent back no later than June.",
+            "The pump must be sent back by June.",
+            False,
+        ),
+        ("Staff get leave.", "The canteen does not open on Sundays.", False),
+    ],
+)
+def test_a_negation_may_not_be_turned_round(sentence: str, quote: str, flipped: bool) -> None:
+    assert flips_negation(sentence, [quote]) is flipped
+
+
+def test_values_are_exact() -> None:
+    assert figures("It is 0.1 and 1e5.").numbers >= {Decimal("0.1")}

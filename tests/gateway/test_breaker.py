@@ -1,0 +1,88 @@
+"""A sick stage is left alone, a busy one is not pushed."""
+
+import pytest
+
+from services.gateway.breaker import Breaker, Throttle, Verdict
+from services.rpc.errors import ResourceExhausted, Unavailable
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_it_opens_after_failures_in_a_row_and_one_call_probes() -> None:
+    clock = Clock()
+    breaker = Breaker(3, 5.0, clock)
+    for _ in range(3):
+        breaker.admit()
+        breaker.record(Verdict.SICK)
+    with pytest.raises(Unavailable, match="left alone"):
+        breaker.admit()
+    clock.now = 5.0
+    breaker.admit()
+    with pytest.raises(Unavailable):
+        breaker.admit()
+    breaker.record(Verdict.SICK)
+    with pytest.raises(Unavailable):
+        breaker.admit()
+    clock.now = 10.0
+    breaker.admit()
+    breaker.record(Verdict.WELL)
+    breaker.admit()
+    breaker.admit()
+
+
+def test_a_success_starts_the_count_again() -> None:
+    breaker = Breaker(2, 5.0, Clock())
+    for verdict in (Verdict.SICK, Verdict.WELL, Verdict.SICK, Verdict.BUSY, Verdict.SICK):
+        breaker.admit()
+        breaker.record(verdict)
+    breaker.admit()
+
+
+def test_a_cancelled_probe_leaves_the_next_one_its_turn() -> None:
+    clock = Clock()
+    breaker = Breaker(1, 5.0, clock)
+    breaker.admit()
+    breaker.record(Verdict.SICK)
+    clock.now = 5.0
+    breaker.admit()
+    breaker.record(Verdict.NOTHING)
+    breaker.admit()
+
+
+def test_a_stage_that_refuses_everything_is_spared_about_all_calls() -> None:
+    """SRE book, ch. 21: with K = 2, local refusals approach (requests - 2 accepts) / (requests + 1)."""
+    chance = iter([0.5] * 1000)
+    throttle = Throttle(Clock(), lambda: next(chance))
+    refused = 0
+    for _ in range(100):
+        try:
+            throttle.admit()
+        except ResourceExhausted:
+            refused += 1
+        else:
+            throttle.record(Verdict.BUSY)
+    assert refused >= 90
+
+
+def test_a_stage_that_accepts_half_is_not_throttled() -> None:
+    throttle = Throttle(Clock(), lambda: 0.0001)
+    for number in range(100):
+        throttle.admit()
+        throttle.record(Verdict.BUSY if number % 2 else Verdict.WELL)
+
+
+def test_the_memory_of_refusals_fades() -> None:
+    clock = Clock()
+    throttle = Throttle(clock, lambda: 0.99)
+    for _ in range(50):
+        throttle.admit()
+        throttle.record(Verdict.BUSY)
+    clock.now = 600.0
+    throttle = throttle
+    throttle.admit()
+    assert throttle._requests < 1.1

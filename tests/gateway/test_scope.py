@@ -1,0 +1,92 @@
+"""Scopes are found where a question names one, and nowhere else."""
+
+import pytest
+
+from services.gateway.scope import (
+    KnownDocument,
+    Restriction,
+    Vocabulary,
+    combine,
+    find,
+)
+
+KNOWN = Vocabulary(
+    collections=("hr", "Plant 2"),
+    kinds=("policy", "manual", "report"),
+    documents=(
+        KnownDocument(1, "Staff Handbook 2025", "2025-01-01"),
+        KnownDocument(2, "Staff Handbook 2024", "2024-01-01"),
+        KnownDocument(3, "Safety Manual"),
+        KnownDocument(4, "Pump Catalogue", "2023-05-01"),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("How much leave is there in the 2025 handbook?", Restriction(document_ids=(1,))),
+        ("How much leave is in the Staff Handbook 2024?", Restriction(document_ids=(2,))),
+        ("What does leave mean in the staff handbook?", Restriction(document_ids=(1, 2))),
+        ("According to the Safety Manual, what is PPE?", Restriction(document_ids=(3,))),
+        ("according to the SAFETY  manual what is PPE", Restriction(document_ids=(3,))),
+        ("What is the price in the 2023 catalogue?", Restriction(document_ids=(4,))),
+        ("Only policies: who may travel?", Restriction(kinds=("policy",))),
+        ("Who may travel, only in the policies?", Restriction(kinds=("policy",))),
+        ("Search manuals only: how do I reset it?", Restriction(kinds=("manual",))),
+        ("Who may travel, in the hr collection?", Restriction(collections=("hr",))),
+        ("In collection Plant 2, who may enter?", Restriction(collections=("Plant 2",))),
+        (
+            "What changed in documents from 2024?",
+            Restriction(published_from="2024-01-01", published_until="2024-12-31"),
+        ),
+        ("Which documents since 2024 mention it?", Restriction(published_from="2024-01-01")),
+        ("Which files before 2020 mention it?", Restriction(published_until="2019-12-31")),
+    ],
+)
+def test_a_named_scope_is_found(question: str, expected: Restriction) -> None:
+    scope = find(question, KNOWN)
+    assert scope is not None
+    assert scope.restriction == expected
+    assert scope.descriptions
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many weeks of leave do staff get?",
+        "What is our safety policy?",
+        "Is there a manual for the pump?",
+        "What was revenue in 2024?",
+        "How much did 3M spend in 2018?",
+        "Which policy covers travel in the hr department?",
+        "What is in the 2022 handbook?",
+        "What does the handbook say about leave?",
+        "Is only the policy holder insured?",
+        "in the",
+        "",
+        "(((.*[",
+    ],
+)
+def test_nothing_else_is_one(question: str) -> None:
+    assert find(question, KNOWN) is None
+
+
+def test_a_title_is_data_not_a_pattern() -> None:
+    known = Vocabulary((), (), (KnownDocument(1, "(.*)+ [a-z] ("), KnownDocument(2, "")))
+    assert find("What is in the 2025 report on staff?", known) is None
+
+
+def test_a_name_of_many_documents_tells_nothing() -> None:
+    many = tuple(KnownDocument(number, "Annual Report") for number in range(1, 50))
+    assert find("What is in the annual report?", Vocabulary((), (), many)) is None
+
+
+def test_the_caller_goes_first() -> None:
+    scope = Restriction(document_ids=(1,), kinds=("policy",))
+    both, yields = combine(scope, Restriction(document_ids=(9,)))
+    assert both == Restriction(document_ids=(9,), kinds=("policy",))
+    assert yields
+    both, yields = combine(scope, Restriction(collections=("hr",)))
+    assert both == Restriction(document_ids=(1,), kinds=("policy",), collections=("hr",))
+    assert not yields
