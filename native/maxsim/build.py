@@ -1,4 +1,7 @@
-"""Builds the C library as native.maxsim._maxsim; maxsim.h is both its header and its cdef."""
+"""Builds the C library as native.maxsim._maxsim; maxsim.h is both its header and its cdef.
+
+setup.py calls it. After an edit: `make install`, or `python setup.py build_ext --inplace`.
+"""
 
 from pathlib import Path
 
@@ -22,6 +25,3 @@ ffibuilder.set_source(
     extra_compile_args=["-std=c11", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden", "-pthread"],
     extra_link_args=["-pthread"],
 )
-
-if __name__ == "__main__":
-    ffibuilder.compile(verbose=True)
