@@ -161,7 +161,7 @@ class _Builder:
         return self._tensor(name, self._weights[name])
 
     def _tensor(self, name: str, values: NDArray[np.float32] | NDArray[np.int64]) -> str:
-        self._tensors.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
+        self._tensors.append(numpy_helper.from_array(np.asarray(values, order="C"), name))
         return name
 
     def _add(

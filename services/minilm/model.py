@@ -49,8 +49,8 @@ class MiniLM:
     """
 
     dim = 384
-    # Positions that the weights have. Trained on 256 and truncated there by its authors; see
-    # docs/results/minilm.md for what reading further costs and gains.
+    # Positions that the weights have. `max_tokens`, for sentence vectors, is 256: where its authors
+    # cut, in training and use.
     max_positions = 512
     model_id = weights.MODEL_ID
     revision = weights.REVISION
@@ -104,9 +104,8 @@ class MiniLM:
     def token_vectors(self, texts: Sequence[str], max_tokens: int | None = None) -> list[Vectors]:
         """Per text, one vector of length 1 for each of its tokens: (n_i, 384).
 
-        [CLS] and [SEP] take part in the encoding and are dropped from the result: MaxSim over them
-        measures the texts' wholes a second and third time (measured in docs/results/minilm.md).
-        A text without words gives (0, 384).
+        [CLS] and [SEP] take part in the encoding and are left out of the result, so that every row
+        stands for characters of the text. A text without words gives (0, 384).
         """
         return [item.vectors for item in self.encode(texts, max_tokens)]
 

@@ -1,0 +1,101 @@
+"""The stage's RPCs: unpack, call the reranker, pack."""
+
+import time
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import grpc
+
+from folio.common.v1 import stage_pb2
+from folio.rerank.v1 import rerank_pb2, rerank_pb2_grpc
+from services.crossencoder.models import ScoreType
+from services.crossencoder.reranker import PairReranker
+from services.crossencoder.settings import CrossEncoderSettings
+from services.rerank import wire
+from services.rerank.stream import stream
+from services.rpc import deadline
+from services.rpc.build import package_version
+from services.rpc.errors import FailedPrecondition
+from services.rpc.limits import Gate
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+_SCORE_TYPES = {
+    ScoreType.LOGIT: stage_pb2.SCORE_TYPE_LOGIT,
+    ScoreType.RELEVANCE: stage_pb2.SCORE_TYPE_RELEVANCE,
+}
+
+
+class CrossEncoderServicer(rerank_pb2_grpc.RerankServiceServicer):
+    """RerankService over a PairScorer: texts only."""
+
+    def __init__(self, reranker: PairReranker, settings: CrossEncoderSettings) -> None:
+        self._reranker = reranker
+        self._settings = settings
+        self._gate = Gate(settings.max_concurrency, settings.max_queue)
+
+    def register(self, server: grpc.aio.Server) -> Sequence[str]:
+        rerank_pb2_grpc.add_RerankServiceServicer_to_server(self, server)
+        return ["folio.rerank.v1.RerankService"]
+
+    async def Rerank(
+        self, request: rerank_pb2.RerankRequest, context: Context
+    ) -> rerank_pb2.RerankResponse:
+        return await self._rerank(request)
+
+    async def StreamRerank(
+        self, requests: AsyncIterator[rerank_pb2.StreamRerankRequest], context: Context
+    ) -> AsyncIterator[rerank_pb2.StreamRerankResponse]:
+        async for answer in stream(requests, self._rerank, self._settings.stream_in_flight):
+            yield answer
+
+    async def GetCapabilities(
+        self, request: rerank_pb2.GetCapabilitiesRequest, context: Context
+    ) -> rerank_pb2.GetCapabilitiesResponse:
+        scorer = self._reranker.scorer
+        return rerank_pb2.GetCapabilitiesResponse(
+            capabilities=stage_pb2.Capabilities(
+                service="crossencoder",
+                version=package_version(),
+                provider=scorer.provider,
+                model=scorer.model,
+                revision=scorer.revision,
+                score_type=_SCORE_TYPES[scorer.score_type],
+                limits={
+                    "max_candidates": 10_000,
+                    "batch_pairs": scorer.batch_pairs,
+                    "max_message_bytes": self._settings.max_message_bytes,
+                },
+            ),
+            accepts_texts=True,
+        )
+
+    async def _rerank(self, request: rerank_pb2.RerankRequest) -> rerank_pb2.RerankResponse:
+        _require_texts(request)
+        started = time.perf_counter()
+        async with self._gate:
+            outcomes = await self._reranker.rerank(
+                request.text,
+                list(request.texts.texts),
+                deadline.current(),
+                truncate=request.options.truncation != rerank_pb2.TRUNCATION_NONE,
+            )
+        return wire.response(
+            outcomes,
+            top_n=request.options.top_n,
+            model=self._reranker.scorer.model,
+            query_tokens=0,
+            timings_ms={"score": (time.perf_counter() - started) * 1000},
+        )
+
+
+def _require_texts(request: rerank_pb2.RerankRequest) -> None:
+    if not request.HasField("text") or not request.HasField("texts"):
+        raise FailedPrecondition(
+            "a cross-encoder reads text: send the query's text and the candidates' texts",
+            reason="TEXTS_ONLY",
+        )
+    if request.options.alignments:
+        raise FailedPrecondition(
+            "a cross-encoder has no alignments; ask the colbert stage", reason="NO_ALIGNMENTS"
+        )
