@@ -2,11 +2,11 @@
 
 import asyncio
 import time
-from importlib.metadata import PackageNotFoundError, version
 
 from folio.gateway.v1 import gateway_pb2
 from services.gateway.stages import Generator, Reranker, Retriever, Stages
 from services.rpc import deadline, identity
+from services.rpc.build import package_version
 from services.rpc.errors import FolioError
 
 MOST_S = 2.0
@@ -33,10 +33,3 @@ async def _state(stage: Retriever | Reranker | Generator, seconds: float) -> gat
     state.round_trip_ms = (time.perf_counter() - started) * 1e3
     return state
 
-
-def package_version() -> str:
-    """The installed version of Folio; empty in a checkout that is not installed."""
-    try:
-        return version("folio")
-    except PackageNotFoundError:
-        return ""

@@ -79,7 +79,7 @@ async def _search_once(
 def _dense_scores(reply: retriever_pb2.SearchResponse) -> Scored | None:
     """Cosines with the question, for a calibration of the embedding model: the signal of last resort."""
     dense: stage_pb2.StageReport | None = next(
-        (part for part in reply.steps if part.stage == "dense" and part.model), None
+        (part for part in reply.steps if part.stage == "embed" and part.model), None
     )
     if dense is None or dense.status == DEGRADED:
         return None
