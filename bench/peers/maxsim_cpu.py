@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-import maxsim_cpu  # type: ignore[import-not-found]
+import maxsim_cpu  # type: ignore[import-not-found,unused-ignore]
 
 from bench.workloads import Data
 

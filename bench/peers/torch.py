@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-import torch  # type: ignore[import-not-found]
+import torch  # type: ignore[import-not-found,unused-ignore]
 
 from bench.workloads import Data
 
