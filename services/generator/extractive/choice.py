@@ -15,6 +15,7 @@ DUPLICATE = 0.8
 # A further sentence must come this near to the best one's logit.
 NEAR = 0.7
 MAX_LIST_CHARS = 900
+MAX_HEADING_CHARS = 80
 
 # A beginning that points back: without the sentence before, nobody knows to what.
 _POINTS_BACK = re.compile(
@@ -23,6 +24,8 @@ _POINTS_BACK = re.compile(
     r"|as (?:a result|such)|for (?:this|these|that)|the (?:latter|former|same|above|following))\b",
     re.IGNORECASE,
 )
+# Words without a stop, a column or an item's mark before them.
+_HEADING = re.compile(r"(?:#{1,6} |\d+(?:\.\d+)*\.? )?[^\W\d_][^|\t.!?:;]*[^|\t.!?:;,\d]")
 _CLOSED = re.compile(r"[.!?。！？…:;]['\"”’)\]]*$")
 
 
@@ -54,7 +57,9 @@ def quote(candidate: Candidate, siblings: Sequence[Candidate]) -> Span:
     at = candidate.ordinal
     if at and _POINTS_BACK.match(candidate.text) and _adjoins(siblings[at - 1], candidate):
         start = siblings[at - 1].span.start
-    if candidate.text.endswith((":", "：")):
+    if at + 1 < len(siblings) and _announces(candidate.text):
+        end = siblings[at + 1].span.end
+    elif candidate.text.endswith((":", "：")):
         for item in siblings[at + 1 :]:
             if item.span.end - start > MAX_LIST_CHARS or _gap(
                 candidate.source.text, end, item.span.start
@@ -62,6 +67,13 @@ def quote(candidate: Candidate, siblings: Sequence[Candidate]) -> Span:
                 break
             end = item.span.end
     return Span(start, end)
+
+
+def _announces(text: str) -> bool:
+    """Whether what is asked or named here is said in the next sentence: a question, a heading."""
+    return text.endswith(("?", "？", "؟")) or (
+        len(text) < MAX_HEADING_CHARS and _HEADING.fullmatch(text) is not None
+    )
 
 
 def _adjoins(before: Candidate, sentence: Candidate) -> bool:

@@ -23,7 +23,6 @@ SENTENCE_FEATURES = (
     "kind",  # holds the number, date or name that is asked for: 1, 0 (nothing asked), -1
     "exact_context",  # share of the question's numbers and codes in sentence, neighbours and title
     "names_context",  # share of the question's names in sentence, neighbours and title
-    "asks",  # the sentence is itself a question
     "short",  # fewer than four words
 )
 ANSWER_FEATURES = (
@@ -142,7 +141,6 @@ def _word_features(
         question.answers_kind(words(sentence.text)),
         _share(question.exact, exact),
         _share(question.names, context),
-        float(sentence.text.rstrip().endswith(("?", "？", "؟"))),
         float(len(sentence.text.split()) < 4),
     ]
 
