@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from evals.golden import Case
-from evals.judging import Place, touches
+from evals.judging import Place
 
 CORRECT, GROUNDED, ABSTAINED, WRONG = "correct", "grounded", "abstained", "wrong"
 SCORES = (CORRECT, GROUNDED, ABSTAINED, WRONG)
@@ -65,7 +65,7 @@ def score_answer(case: Case, answer: Answer) -> str:
     if not shown:
         asked_back = case.expect == "clarify" and answer.outcome == "clarify"
         return CORRECT if asked_back else ABSTAINED
-    on_page = [any(touches(place, item) for item in case.relevant) for place in answer.cited]
+    on_page = [case.answers_from(place.document, place.first, place.last) for place in answer.cited]
     text = " ".join(answer.sentences)
     if any(includes(text, (bad,)) for bad in case.must_not_include):
         return WRONG
@@ -77,9 +77,9 @@ def score_answer(case: Case, answer: Answer) -> str:
 
 def citation_precision(case: Case, answer: Answer) -> float | None:
     """Share of citations whose page is relevant; None where nothing is cited or no page could be."""
-    if not answer.cited or not case.relevant:
+    if not answer.cited or not case.judgements:
         return None
-    right = [any(touches(place, item) for item in case.relevant) for place in answer.cited]
+    right = [case.answers_from(place.document, place.first, place.last) for place in answer.cited]
     return sum(right) / len(right)
 
 

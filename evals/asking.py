@@ -86,9 +86,8 @@ async def search(
     organization: Organization,
     *,
     limit: int = 100,
-    whole_documents: bool = False,
 ) -> Record:
-    """Ranks only: nothing is answered. `whole_documents` judges documents (BEIR), not pages."""
+    """Ranks only: nothing is answered."""
     try:
         reply = await call(
             lambda: organization.client.search(
@@ -102,7 +101,7 @@ async def search(
         )
     except CallFailed as failed:
         return _failed(case, rung, f"{failed.code}: {failed.message}")
-    rankings = _rankings(reply.rankings, case, organization, whole_documents)
+    rankings = _rankings(reply.rankings, case, organization)
     return Record(
         rung=rung,
         case=case.id,
@@ -140,7 +139,6 @@ def _rankings(
     rankings: Iterable[gateway_pb2.Ranking],
     case: Case,
     organization: Organization,
-    whole_documents: bool = False,
 ) -> tuple[StageRanking, ...]:
     found = []
     for ranking in rankings:
@@ -151,7 +149,7 @@ def _rankings(
         }
         items = (
             rank_documents(chunks, places)
-            if whole_documents
+            if case.grades
             else rank_items(chunks, places, case.relevant)
         )
         found.append(
@@ -213,7 +211,7 @@ def _cited(
     found = []
     for citation in citations:
         place = _place(organization, citation)
-        right = any(touches(place, item) for item in case.relevant)
+        right = case.answers_from(place.document, place.first, place.last)
         found.append(
             Cited(place.document, citation.page, citation.page_label, citation.quote, right)
         )
@@ -224,7 +222,7 @@ def _source_recall(
     sources: Iterable[gateway_pb2.SourcePassage], case: Case, organization: Organization
 ) -> float | None:
     """Share of the relevant items of which a page was read (or, where nothing was read, found)."""
-    if not case.relevant:
+    if not case.judgements:
         return None
     places = []
     for source in sources:
@@ -232,4 +230,5 @@ def _source_recall(
         pages = list(source.pages) or [chunk.page_start, chunk.page_end]
         places.append(organization.place(chunk.document_id, min(pages), max(pages)))
     read = [any(touches(place, item) for place in places) for item in case.relevant]
+    read += [any(place.document == document for place in places) for document in case.grades]
     return sum(read) / len(read)

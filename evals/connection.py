@@ -6,9 +6,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from folio.client import AsyncFolio
+from services.rpc import identity
 from services.rpc.errors import FailedPrecondition, InvalidArgument
 
 DEFAULT_FOLDER = Path(".folio")
+PUBLIC_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 @dataclass(frozen=True)
@@ -53,3 +56,40 @@ def started(
 
     with Suite(folder, organizations, port=0, environment=environment or {}) as suite:
         yield Connection(suite.client.address, suite.client.keys)
+
+
+@contextmanager
+def given_or_started(
+    folder: Path, organizations: Sequence[str], address: str, keys: Mapping[str, str]
+) -> Iterator[Connection]:
+    """The services at `address`; without one, a suite of our own in `folder`."""
+    if address:
+        yield Connection(address, keys)
+        return
+    with started(folder, organizations) as found:
+        yield found
+
+
+async def stage(
+    there: Connection, organization: str, name: str, secret: Path
+) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """(address, metadata) to call a stage itself, as the gateway would: where it is, and a token signed for it.
+
+    `secret` is the file with the suite's internal secret. FailedPrecondition where the stage is not there.
+    """
+    async with AsyncFolio(there.address, there.keys[organization]) as client:
+        status = await client.status()
+    found = next((state for state in status.stages if state.stage == name), None)
+    if found is None or not found.reachable:
+        told = ", ".join(state.stage for state in status.stages if state.reachable)
+        raise FailedPrecondition(f"no stage {name!r} is up; there are: {told or 'none'}")
+    return found.address, metadata(name, status.organization_id, secret)
+
+
+def metadata(audience: str, organization_id: int, secret: Path) -> tuple[tuple[str, str], ...]:
+    """The `authorization` of a call to a stage, good for five minutes."""
+    if not secret.is_file():
+        raise FailedPrecondition(f"no internal secret at {secret}; name its file with --secret")
+    principal = identity.Principal(organization_id, subject="folio-eval")
+    token = identity.sign(principal, audience, secret.read_text(encoding="utf-8").strip())
+    return (("authorization", f"Bearer {token}"),)

@@ -22,7 +22,7 @@ out: nothing is tuned on them, and a run includes them only when told to, which 
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from evals import nodes
@@ -77,11 +77,20 @@ class Case:
     must_not_include: tuple[str, ...] = ()
     scope: Scope = Scope()
     tags: tuple[str, ...] = ()
+    # Whole documents with their grades, where a public collection judges those instead of pages.
+    grades: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def judgements(self) -> Mapping[str, int]:
         """Item id -> grade, for metrics."""
-        return {item.id: item.grade for item in self.relevant}
+        return self.grades or {item.id: item.grade for item in self.relevant}
+
+    def answers_from(self, document: str, first: int, last: int) -> bool:
+        """A page of this span is one that answers (any page, where whole documents are judged)."""
+        return document in self.grades or any(
+            document == item.document and first <= item.last and item.first <= last
+            for item in self.relevant
+        )
 
     @property
     def held_out(self) -> bool:
@@ -155,6 +164,10 @@ def _case(entry: nodes.Mapping, library: Library) -> Case:
         raise entry.bad("organization", f"no organization {organization!r}; there are: {known}")
     if expect not in EXPECTATIONS:
         raise entry.bad("expect", f"{expect!r} is none of: {', '.join(EXPECTATIONS)}")
+    if "draft" in entry.texts("tags"):
+        raise entry.bad(
+            "tags", "a draft is no case yet: read it, correct it, then take its tag away"
+        )
     relevant = tuple(_relevant(item, organization, library) for item in entry.mappings("relevant"))
     if expect == "answer" and not relevant:
         raise entry.bad("relevant", "a case with expect: answer needs a relevant page; add it")

@@ -1,10 +1,13 @@
 """Questions over PDF files with the pages that answer them (page_eval.jsonl; pages are 0-based, physical)."""
 
 import ast
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
 from evals.files import BadFile, read_jsonl, text_of
+from evals.golden import Case, GoldenSet, Relevant, Scope
+from evals.library import Library, LibraryDocument
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,7 @@ class PageQuestion:
     # Relative to the folder of public data.
     pdf: str
     pages: tuple[int, ...]
+    n_pages: int
     kinds: tuple[str, ...]
 
 
@@ -50,12 +54,39 @@ def load_page_eval(data: Path) -> tuple[PageQuestion, ...]:
                 bool(row["answerable"]),
                 pdf,
                 pages,
+                row["n_pages"],
                 _kinds(text_of(path, line, row, "kind")),
             )
         )
     if not any(question.pages for question in found):
         raise BadFile(path, 0, "no question has a page, so nothing can be measured; check the file")
     return tuple(found)
+
+
+def as_golden(data: Path, organization: str, *, document_known: bool) -> GoldenSet:
+    """The questions as a golden set over their PDF files; with `document_known`, each is asked of its own file only."""
+    questions = load_page_eval(data)
+    documents = {
+        question.pdf: LibraryDocument(
+            question.pdf, data / question.pdf, organization, "", "", "", "", question.n_pages
+        )
+        for question in questions
+    }
+    cases = tuple(
+        Case(
+            question.id,
+            organization,
+            question.question,
+            "answer" if question.answerable else "abstain",
+            relevant=tuple(Relevant(question.pdf, page, page, 1) for page in question.pages),
+            must_include=((question.answer,),) if question.answerable else (),
+            scope=Scope(documents=(question.pdf,)) if document_known else Scope(),
+            tags=question.kinds,
+        )
+        for question in questions
+    )
+    digest = hashlib.sha256((data / "page_eval.jsonl").read_bytes()).hexdigest()
+    return GoldenSet(Library(documents), cases, digest)
 
 
 def _kinds(kind: str) -> tuple[str, ...]:

@@ -1,0 +1,247 @@
+"""`folio eval`: options in, one call each, numbers out. Public sets, chunk sizes and drafts: experiments_cli.py."""
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from evals import comparing, making, report, showing
+from evals.experiments_cli import chunks, draft, public
+from evals.metrics import METRICS
+from evals.options import (
+    Address,
+    Concurrency,
+    Fresh,
+    Golden,
+    HeldOut,
+    Key,
+    Output,
+    RungNames,
+    Start,
+    connected,
+    failures,
+)
+from evals.rungs import CONFIGURED, FUSED, LATE
+from evals.session import Plan, ingest_golden
+from evals.sweep import file_name
+
+app = typer.Typer(no_args_is_help=True, help="Measure answers and searches; compare; gate.")
+for command in (chunks, draft, public):
+    app.command()(command)
+# The rungs whose models get a calibration: the embedding model's cosine, and late interaction.
+SWEPT = ("rrf", "colbert")
+
+
+@app.command()
+def check(golden: Golden = None) -> None:
+    """Read golden sets; say what is wrong in them, with file and line."""
+    with failures():
+        found = making.load_sets(golden or [])
+        held_out = sum(case.held_out for case in found.cases)
+        must_not = sum(case.expect in ("abstain", "refuse") for case in found.cases)
+        showing.console.print(
+            f"{len(found.cases)} cases over {len(found.library.documents)} documents: {must_not} must not be"
+            f" answered, {held_out} are held out"
+        )
+
+
+@app.command()
+def ingest(
+    context: typer.Context,
+    golden: Golden = None,
+    start: Start = None,
+    address: Address = "",
+    key: Key = None,
+) -> None:
+    """Put a golden set's documents into the services."""
+    with failures():
+        found = making.load_sets(golden or [])
+        with connected(context, found, start, address, key) as there, showing.bars() as bars:
+            done = asyncio.run(ingest_golden(there, found, bars))
+        for name, result in done.items():
+            showing.console.print(f"{name}: {result.sent} sent, {result.there} were there")
+            for file, why in result.failed:
+                showing.errors.print(f"[red]{escape(file)}: {escape(why)}[/]")
+        if any(result.failed for result in done.values()):
+            raise typer.Exit(1)
+
+
+@app.command()
+def run(
+    context: typer.Context,
+    output: Output = Path("build/eval/run"),
+    golden: Golden = None,
+    rung: RungNames = None,
+    threshold: Annotated[
+        float | None, typer.Option(min=0, max=1, help="answer from here on")
+    ] = None,
+    held_out: HeldOut = False,
+    concurrency: Concurrency = 4,
+    fresh: Fresh = False,
+    start: Start = None,
+    address: Address = "",
+    key: Key = None,
+) -> None:
+    """Ask every question, as the services are configured (or on the rungs named)."""
+    with failures():
+        found = making.load_sets(golden or [])
+        rungs = making.rungs_named(rung) if rung else (CONFIGURED,)
+        plan = Plan(rungs, output, held_out, concurrency, fresh, threshold)
+        with connected(context, found, start, address, key) as there, showing.bars() as bars:
+            summary = asyncio.run(making.evaluate(there, found, plan, bars))
+        _save(summary, output)
+
+
+@app.command()
+def ladder(
+    context: typer.Context,
+    output: Output = Path("build/eval/ladder"),
+    golden: Golden = None,
+    held_out: HeldOut = False,
+    concurrency: Concurrency = 4,
+    fresh: Fresh = False,
+    start: Start = None,
+    address: Address = "",
+    key: Key = None,
+) -> None:
+    """The same questions from naive search to the whole pipeline, one stage more on each rung."""
+    with failures():
+        found = making.load_sets(golden or [])
+        plan = Plan(making.FULL_LADDER, output, held_out, concurrency, fresh)
+        with connected(context, found, start, address, key) as there, showing.bars() as bars:
+            summary = asyncio.run(making.evaluate(there, found, plan, bars))
+        _save(summary, output)
+
+
+@app.command()
+def sweep(
+    context: typer.Context,
+    output: Output = Path("build/eval/sweep"),
+    golden: Golden = None,
+    rung: RungNames = None,
+    write: Annotated[
+        Path | None,
+        typer.Option(file_okay=False, help="also write the gateway's calibration files here"),
+    ] = None,
+    concurrency: Concurrency = 4,
+    fresh: Fresh = False,
+    start: Start = None,
+    address: Address = "",
+    key: Key = None,
+) -> None:
+    """Thresholds from .1 to .9 for the model that ranks on each rung; writes its calibration."""
+    with failures():
+        found = making.load_sets(golden or [])
+        plan = Plan(making.rungs_named(rung or SWEPT), output, False, concurrency, fresh)
+        with connected(context, found, start, address, key) as there, showing.bars() as bars:
+            sweeps = asyncio.run(making.sweep_rungs(there, found, plan, bars))
+        rows = making.with_sweeps({}, sweeps)
+        output.with_suffix(".json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+        for one in sweeps:
+            showing.console.print(showing.sweep(one))
+            if write is not None:
+                path = write / file_name(one.calibration)
+                path.write_text(one.calibration.model_dump_json(indent=2) + "\n", encoding="utf-8")
+                showing.console.print(f"wrote {path}")
+
+
+@app.command()
+def compare(
+    a: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, help="summary of the run before")
+    ],
+    b: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, help="summary of the run after")
+    ],
+    rung_a: Annotated[str, typer.Option(help="rung of A; its last one if left out")] = "",
+    rung_b: Annotated[str, typer.Option(help="rung of B; its last one if left out")] = "",
+    metric: Annotated[str, typer.Option(help=", ".join(METRICS))] = "ndcg@10",
+) -> None:
+    """Better, worse, same per question; the 95% interval of the difference; the worst flips."""
+    with failures():
+        before = comparing.rung_of(comparing.read_summary(a), rung_a)
+        after = comparing.rung_of(comparing.read_summary(b), rung_b)
+        showing.console.print(showing.comparison(comparing.side_by_side(before, after, metric)))
+
+
+@app.command()
+def gate(
+    current: Annotated[
+        Path | None,
+        typer.Argument(exists=True, dir_okay=False, help="summary; a run is made if left out"),
+    ] = None,
+    baseline: Annotated[Path, typer.Option(help="what it is held against")] = making.BASELINE,
+    update: Annotated[bool, typer.Option(help="make this the baseline instead")] = False,
+    tolerance: Annotated[
+        float, typer.Option(min=0, help="fall of a mean that is let pass")
+    ] = comparing.TOLERANCE,
+    folder: Annotated[Path, typer.Option(help="data of the suite that is started")] = making.FOLDER,
+) -> None:
+    """Exit status 1 if the working questions are answered worse than the baseline."""
+    with failures():
+        summary = comparing.read_summary(current) if current else _gate_run(folder)
+        if update:
+            making.write_baseline(summary, baseline)
+            showing.console.print(f"wrote {baseline}")
+            return
+        reasons = comparing.gate(making.read_baseline(baseline), summary, tolerance)
+        if current is None:
+            showing.console.print(showing.ladder(summary))
+        for reason in reasons:
+            showing.errors.print(f"[red]{escape(reason)}[/]")
+        if reasons:
+            raise typer.Exit(1)
+        showing.console.print("[green]nothing got worse than the baseline[/]")
+
+
+@app.command()
+def make(
+    folder: Annotated[Path, typer.Option(help="data of the suite that is started")] = making.FOLDER,
+    results: Annotated[Path, typer.Option(help="where the numbers go")] = making.RESULTS,
+    concurrency: Concurrency = 2,
+) -> None:
+    """Start the suite, read our documents, climb the ladder, write <date>-<commit>.json and .html."""
+    with failures():
+        golden = making.load_sets([])
+        plan = Plan(making.FULL_LADDER, folder / "ladder", concurrency=concurrency, fresh=True)
+        with making.own_suite(folder / "suite", golden) as there, showing.bars() as bars:
+            summary = asyncio.run(making.evaluate(there, golden, plan, bars))
+            always = replace(plan, rungs=(FUSED, LATE), output=folder / "sweep")
+            sweeps = asyncio.run(making.sweep_rungs(there, golden, always, bars))
+        summary = making.with_sweeps(summary, sweeps)
+        showing.console.print(showing.ladder(summary))
+        data, page = making.write(summary, results)
+        showing.console.print(f"wrote {data} and {page}")
+
+
+@app.command("report")
+def render(
+    summary: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="summary of a run")],
+    output: Annotated[
+        Path | None, typer.Option(help="page to write; beside the summary if left out")
+    ] = None,
+) -> None:
+    """Write the HTML page of a summary."""
+    with failures():
+        page = output or summary.with_suffix(".html")
+        page.write_text(report.render(comparing.read_summary(summary)), encoding="utf-8")
+        showing.console.print(f"wrote {page}")
+
+
+def _gate_run(folder: Path) -> dict[str, Any]:
+    golden = making.load_sets([])
+    plan = Plan(making.GATE_RUNGS, folder / "gate", concurrency=2, fresh=True)
+    with making.own_suite(folder / "suite", golden) as there, showing.bars() as bars:
+        return asyncio.run(making.evaluate(there, golden, plan, bars))
+
+
+def _save(summary: dict[str, Any], output: Path) -> None:
+    showing.console.print(showing.ladder(summary))
+    data, page = output.with_suffix(".json"), output.with_suffix(".html")
+    data.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    page.write_text(report.render(summary), encoding="utf-8")
+    showing.console.print(f"wrote {data} and {page}")

@@ -1,0 +1,134 @@
+"""The commands of `folio eval` that are made for an experiment: public collections, chunk sizes, drafts of cases."""
+
+import asyncio
+import os
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evals import chunk_sweep, connection, drafting, making, showing
+from evals.datasets import open_collection, page_eval
+from evals.options import Address, Concurrency, Fresh, Golden, Key, RungNames, failures
+from evals.rungs import LADDER
+from evals.session import Plan, run_collection
+from services.rpc.errors import InvalidArgument
+
+
+def chunks(
+    size: Annotated[list[int] | None, typer.Option(help="tokens of a chunk; repeatable")] = None,
+    golden: Golden = None,
+    folder: Annotated[
+        Path, typer.Option(help="data of the suites that are started")
+    ] = making.FOLDER,
+    fill: Annotated[
+        Path | None, typer.Option(exists=True, help="CHUNKING.md, to put the table in")
+    ] = None,
+) -> None:
+    """Chunk sizes against each other; starts a suite per size."""
+    with failures(), showing.bars() as bars:
+        rows = chunk_sweep.measure(
+            making.load_sets(golden or []), folder, bars, size or chunk_sweep.SIZES
+        )
+        text = chunk_sweep.table(rows)
+        if fill is not None:
+            chunk_sweep.fill(fill, text)
+    showing.console.print(text)
+
+
+def public(
+    name: Annotated[
+        str, typer.Argument(help="scifact, cranfield, dbpedia, squad, ...; page_eval; beir")
+    ],
+    data: Annotated[
+        Path,
+        typer.Option(
+            envvar="FOLIO_DATA", exists=True, file_okay=False, help="folder of the public data"
+        ),
+    ] = connection.PUBLIC_DATA,
+    answers: Annotated[bool, typer.Option(help="ask, do not only search")] = False,
+    document_known: Annotated[
+        bool, typer.Option(help="page_eval: ask each question of its own file")
+    ] = False,
+    queries: Annotated[int, typer.Option(min=0, help="only the first so many; 0 for all")] = 0,
+    rung: RungNames = None,
+    concurrency: Concurrency = 4,
+    fresh: Fresh = False,
+    results: Annotated[Path, typer.Option(help="where the numbers go")] = making.FOLDER,
+    folder: Annotated[Path, typer.Option(help="data of the suite that is started")] = making.FOLDER,
+    organization: Annotated[
+        str, typer.Option(help="scratch organization; public-NAME if left out")
+    ] = "",
+    address: Address = "",
+    key: Key = None,
+) -> None:
+    """A public collection through the services, in an organization of its own."""
+    tenant = organization or f"public-{name.replace('_', '-')}"
+    asks = answers or name == "page_eval"
+    default = [r for r in LADDER if r.searchable or asks]
+    plan = Plan(
+        making.rungs_named(rung) if rung else default,
+        folder / f"{name}{'-known' if document_known else ''}{'-answers' if answers else ''}",
+        concurrency=concurrency,
+        fresh=fresh,
+    )
+    with failures():
+        if name == "page_eval":
+            golden = page_eval.as_golden(data, tenant, document_known=document_known)
+            if queries:
+                golden = replace(golden, cases=golden.cases[:queries])
+            whole = replace(plan, held_out=True)
+            with _open(folder, tenant, address, key) as there, showing.bars() as bars:
+                summary = asyncio.run(making.evaluate(there, golden, whole, bars))
+            summary["set"]["name"] = plan.output.name
+        else:
+            collection = open_collection(name, data)
+            if queries:
+                collection = replace(collection, queries=collection.queries[:queries])
+            with _open(folder, tenant, address, key) as there, showing.bars() as bars:
+                summary, _ = asyncio.run(
+                    run_collection(there, collection, tenant, plan, bars, answers=answers)
+                )
+        showing.console.print(showing.ladder(summary))
+        written = making.write(summary, results)
+        showing.console.print(f"wrote {written[0]} and {written[1]}")
+
+
+def draft(
+    context: typer.Context,
+    organization: Annotated[str, typer.Argument(help="whose documents")],
+    output: Annotated[Path, typer.Option(help="YAML file to write")] = Path(
+        "build/eval/drafts.yaml"
+    ),
+    count: Annotated[int, typer.Option(min=1, max=200, help="drafts per document")] = 3,
+    by_rule: Annotated[bool, typer.Option(help="without a language model")] = False,
+    address: Address = "",
+    key: Key = None,
+) -> None:
+    """Propose cases from chunks, for a person to correct and approve."""
+    with failures():
+        folder = getattr(context.obj, "folder", connection.DEFAULT_FOLDER)
+        there = connection.existing(folder, address, connection.parse_keys(key or []))
+        if organization not in there.keys:
+            raise InvalidArgument(f"no key for {organization}; there are: {', '.join(there.keys)}")
+        drafts = asyncio.run(
+            drafting.drafts(
+                there, organization, count, by_rule=by_rule, secret=folder / "internal.secret"
+            )
+        )
+        output.parent.mkdir(parents=True, exist_ok=True)
+        corpus = os.path.relpath(making.HERE / "corpus" / "manifest.yaml", output.parent)
+        output.write_text(drafting.to_yaml(drafts, corpus), encoding="utf-8")
+    showing.console.print(
+        f"{len(drafts)} drafts in {output}: read each, then take its tag `draft` away"
+    )
+
+
+def _open(
+    folder: Path, tenant: str, address: str, keys: list[str] | None
+) -> AbstractContextManager[connection.Connection]:
+    return connection.given_or_started(
+        folder / f"suite-{tenant}", [tenant], address, connection.parse_keys(keys or [])
+    )
