@@ -23,7 +23,7 @@ from services.gateway.hits import Hits
 from services.gateway.request import Call, Plan, restriction_of
 from services.gateway.route import Decision, Route, Router, spread
 from services.gateway.scope import Restriction
-from services.gateway.settings import GatewaySettings
+from services.gateway.settings import RERANKERS, GatewaySettings
 from services.gateway.stages import Stages
 from services.gateway.steps.expand import expand
 from services.gateway.steps.find_scope import Scoped, Vocabularies, find_scope
@@ -218,11 +218,13 @@ class Query:
         caller: Restriction,
         limits: Limits,
     ) -> tuple[Hits, Scoped]:
-        """Search, then every reranker. The last one's order is cut by _spread, which may reach further down."""
+        """Search, then the rerankers as configured. The last order is cut by _spread, which may reach further down."""
         stages, ledger, question = self._stages, self._ledger, queries[0].text
         hits, scoped = await search(call, stages, ledger, queries, scoped, caller, limits.search)
-        for name, keep in (("colbert", limits.colbert), ("crossencoder", limits.colbert)):
-            hits = await rerank(call, name, stages.reranker(name), ledger, question, hits, keep)
+        missing = [name for name in RERANKERS if stages.reranker(name) is None]
+        for name in [*(reranker.name for reranker in stages.rerankers), *missing]:
+            reranker = stages.reranker(name)
+            hits = await rerank(call, name, reranker, ledger, question, hits, limits.colbert)
         return hits, scoped
 
     def _route(

@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
 from services.rpc.settings import ServerSettings
 
+# The names of rerankers, each with its switch in a request's stages.
+RERANKERS = ("colbert", "crossencoder")
 DEFAULT_CALIBRATION = Path(__file__).parent / "calibration"
 
 
@@ -50,11 +52,10 @@ class GatewaySettings(ServerSettings):
 
     # Where the stages are.
     retriever_address: str = Field("127.0.0.1:7401", description="host:port of the retriever")
-    colbert_address: str = Field(
-        "127.0.0.1:7402", description="host:port of the first reranker; empty: none"
-    )
-    crossencoder_address: str = Field(
-        "", description="host:port of the second reranker; empty: none"
+    reranker_list: str = Field(
+        "colbert=127.0.0.1:7402",
+        validation_alias="FOLIO_RERANKERS",
+        description="rerankers in the order in which they run: colbert=host:port,crossencoder=host:port",
     )
     generator_address: str = Field(
         "127.0.0.1:7404", description="host:port of the generator; empty: none"
@@ -135,6 +136,12 @@ class GatewaySettings(ServerSettings):
         description="providers that run inside the suite; text sent to any other is egress",
     )
 
+    @field_validator("reranker_list")
+    @classmethod
+    def _readable(cls, value: str) -> str:
+        parse_rerankers(value)
+        return value
+
     @model_validator(mode="after")
     def _jwt_is_whole(self) -> "GatewaySettings":
         if self.jwt_algorithm:
@@ -149,8 +156,15 @@ class GatewaySettings(ServerSettings):
     @property
     def rerankers(self) -> tuple[tuple[str, str], ...]:
         """(name, address) of the rerankers there are, in the order in which they run."""
-        all_of_them = (
-            ("colbert", self.colbert_address),
-            ("crossencoder", self.crossencoder_address),
-        )
-        return tuple((name, address) for name, address in all_of_them if address)
+        return parse_rerankers(self.reranker_list)
+
+
+def parse_rerankers(text: str) -> tuple[tuple[str, str], ...]:
+    """(name, address) pairs of "colbert=host:port,crossencoder=host:port"; ValueError if it is not that."""
+    pairs = [part.strip().partition("=") for part in text.split(",") if part.strip()]
+    names = [name for name, _, _ in pairs]
+    if not all(address for _, _, address in pairs) or not set(names) <= set(RERANKERS):
+        raise ValueError("must be written colbert=host:port,crossencoder=host:port")
+    if len(set(names)) != len(names):
+        raise ValueError("a reranker is named twice")
+    return tuple((name, address) for name, _, address in pairs)

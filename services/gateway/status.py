@@ -32,4 +32,3 @@ async def _state(stage: Retriever | Reranker | Generator, seconds: float) -> gat
         state.reason = error.message
     state.round_trip_ms = (time.perf_counter() - started) * 1e3
     return state
-

@@ -1,7 +1,7 @@
 """Stages that speak the wire contract over real gRPC and do as a test says: answer, fail, hang, or send nonsense."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -423,7 +423,9 @@ def _registers(script: Script) -> dict[str, Callable[[grpc.aio.Server], list[str
 
 
 @asynccontextmanager
-async def running_suite(folder: Path, **changes: Any) -> AsyncIterator[Suite]:
+async def running_suite(
+    folder: Path, *, rerankers: Sequence[str] = ("colbert",), **changes: Any
+) -> AsyncIterator[Suite]:
     """All stages and a gateway on free ports. `changes` are settings of the gateway."""
     script = Script()
     async with AsyncExitStack() as stack:
@@ -440,11 +442,11 @@ async def running_suite(folder: Path, **changes: Any) -> AsyncIterator[Suite]:
                 "listen": "127.0.0.1:0",
                 "keys_file": keys_file,
                 "calibration": calibrations,
-                **{
-                    f"{name}_address": f"127.0.0.1:{server.port}"
-                    for name, server in servers.items()
-                },
-                "crossencoder_address": "",
+                "retriever_address": f"127.0.0.1:{servers['retriever'].port}",
+                "reranker_list": ",".join(
+                    f"{name}=127.0.0.1:{servers[name].port}" for name in rerankers
+                ),
+                "generator_address": f"127.0.0.1:{servers['generator'].port}",
                 **changes,
             }
         )

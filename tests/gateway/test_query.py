@@ -536,24 +536,23 @@ async def test_the_judge_can_withhold(suite: Suite) -> None:
 async def test_the_crossencoder_reads_texts_and_its_provider_is_in_the_ledger(
     tmp_path: Path,
 ) -> None:
-    async with running_suite(tmp_path) as plain:
-        port = plain.servers["crossencoder"].port
-        second = tmp_path / "second"
-        second.mkdir()
-        async with running_suite(second, crossencoder_address=f"127.0.0.1:{port}") as suite:
-            reply = await suite.call("Ask", ask(trace=True))
-        texts = plain.script.request("crossencoder.Rerank").texts.texts
+    async with running_suite(tmp_path, rerankers=("colbert", "crossencoder")) as suite:
+        reply = await suite.call("Ask", ask(trace=True))
+        texts = suite.script.request("crossencoder.Rerank").texts.texts
         assert list(texts) == [CHUNKS[1].body, CHUNKS[2].body]
         assert report(reply, "crossencoder").model == "crossencoder-model"
         assert [(entry.provider, entry.purpose) for entry in reply.egress] == [("cohere", "rerank")]
         assert reply.egress[0].bytes_sent > 0
         logged = suite.script.request("retriever.LogQuery")
         assert [entry.provider for entry in logged.egress] == ["cohere"]
-        assert [ranking.stage for ranking in reply.rankings] == [
-            "search",
-            "colbert",
-            "crossencoder",
-        ]
+        assert [made.stage for made in reply.rankings] == ["search", "colbert", "crossencoder"]
+
+
+async def test_either_reranker_can_stand_where_the_other_did(tmp_path: Path) -> None:
+    async with running_suite(tmp_path, rerankers=("crossencoder", "colbert")) as suite:
+        reply = await suite.call("Ask", ask(trace=True))
+        assert reply.HasField("answered")
+        assert [made.stage for made in reply.rankings] == ["search", "crossencoder", "colbert"]
 
 
 async def test_exact_search_stands_in_for_search_and_colbert(suite: Suite) -> None:
