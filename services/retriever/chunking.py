@@ -88,7 +88,7 @@ def plain_count(tokens: int, size: int = 500, overlap: int = 50) -> int:
 
 
 def _units(sections: Sequence[Section], length: int) -> Iterator[tuple[int, int]]:
-    borders = [section.char_start for section in top_level(sections)] or [0]
+    borders = top_level(sections)
     yield from zip(borders, [*borders[1:], length], strict=True)
 
 

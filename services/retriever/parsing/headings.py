@@ -15,6 +15,7 @@ _MAX_HEADING_SHARE = (
     0.15  # Of all lines. Where more look like headings, they are none (forms, slides of tables).
 )
 _REPEATS = 3
+_SAME_HEIGHT = 8.0  # Points.
 _NUMBER_ONLY = re.compile(r"(?:page|seite|slide|folie|p\.)?\s*[\divxlc.\-]+", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _BLANK = re.compile(r"\s+")
@@ -22,11 +23,15 @@ _BLANK = re.compile(r"\s+")
 
 @dataclass(frozen=True)
 class TextLine:
-    """A line of the document's text. `alone`: it begins a paragraph and so does the line behind it, or none is."""
+    """A line of the document's text, `top` points below the page's upper edge.
+
+    `alone`: it begins a paragraph and so does the line behind it, or none is.
+    """
 
     offset: int
     text: str
     page: int
+    top: float
     size: float
     bold: bool
     begins: bool
@@ -66,15 +71,13 @@ def from_outline(
     return headings
 
 
-def from_fonts(lines: Sequence[TextLine], page_count: int) -> list[Heading]:
+def from_fonts(lines: Sequence[TextLine]) -> list[Heading]:
     """Lines larger than the body text, or bold and alone: a missed heading costs less than a false one."""
     if not lines:
         return []
     body = _body_size(lines)
-    running = _running(lines, page_count)
-    found = [
-        line for line in lines if _masked(line.text) not in running and _is_heading(line, body)
-    ]
+    running = _running(lines)
+    found = [line for line in lines if _place(line) not in running and _is_heading(line, body)]
     groups = _joined(found, lines)
     large = [group for group in groups if group[0].size >= _LARGER * body]
     if len(large) > _MAX_HEADING_SHARE * len(lines):
@@ -110,10 +113,6 @@ def _squeezed(text: str) -> str:
     return _BLANK.sub("", text).casefold()
 
 
-def _masked(text: str) -> str:
-    return _DIGITS.sub("#", _squeezed(text))
-
-
 def _body_size(lines: Sequence[TextLine]) -> float:
     sizes: Counter[float] = Counter()
     for line in lines:
@@ -121,14 +120,17 @@ def _body_size(lines: Sequence[TextLine]) -> float:
     return max(sizes.items(), key=lambda item: (item[1], -item[0]))[0]
 
 
-def _running(lines: Sequence[TextLine], page_count: int) -> set[str]:
-    """Texts, digits aside, that return on three pages or more: running headers and footers, repeated table heads."""
-    pages: dict[str, set[int]] = {}
+def _running(lines: Sequence[TextLine]) -> set[tuple[str, int]]:
+    """Lines that return at the same height on three pages or more: running headers and footers, heads of tables."""
+    pages: dict[tuple[str, int], set[int]] = {}
     for line in lines:
-        pages.setdefault(_masked(line.text), set()).add(line.page)
-    return {
-        text for text, found in pages.items() if len(found) >= _REPEATS and page_count >= _REPEATS
-    }
+        pages.setdefault(_place(line), set()).add(line.page)
+    return {place for place, found in pages.items() if len(found) >= _REPEATS}
+
+
+def _place(line: TextLine) -> tuple[str, int]:
+    """The text, digits aside, and about where on the page it stands."""
+    return _DIGITS.sub("#", _squeezed(line.text)), round(line.top / _SAME_HEIGHT)
 
 
 def _is_heading(line: TextLine, body: float) -> bool:

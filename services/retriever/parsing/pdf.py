@@ -67,9 +67,13 @@ def parse(
     title: str = "",
     fallback_title: str = "",
     limits: ParseLimits | None = None,
+    careful: bool = False,
     progress: Callable[[int], None] = lambda page: None,
 ) -> ParsedDocument:
-    """The document of a PDF. `progress` is called before each page. Raises as `opened`, and ResourceExhausted."""
+    """The document of a PDF. `progress` is called before each page. Raises as `opened`, and ResourceExhausted.
+
+    `careful` does without page labels and bookmarks: pdfium follows a cycle in their trees until it crashes.
+    """
     limits = limits or ParseLimits()
     with opened(data, password) as document:
         if len(document) > limits.max_pages:
@@ -77,7 +81,7 @@ def parse(
                 f"the PDF has {len(document):,} pages, more than the {limits.max_pages:,} allowed: split it",
                 reason="TOO_MANY_PAGES",
             )
-        reader = _Reader(document, limits)
+        reader = _Reader(document, limits, careful)
         for index in range(len(document)):
             progress(index)
             reader.add(index)
@@ -110,9 +114,10 @@ def read_page(document: pdfium.PdfDocument, index: int) -> PageText:
 class _Reader:
     """Collects the pages of one document."""
 
-    def __init__(self, document: pdfium.PdfDocument, limits: ParseLimits) -> None:
+    def __init__(self, document: pdfium.PdfDocument, limits: ParseLimits, careful: bool) -> None:
         self._document = document
         self._limits = limits
+        self._careful = careful
         self._pages: list[Page] = []
         self._lines: list[TextLine] = []
         self._length = 0
@@ -132,14 +137,15 @@ class _Reader:
         else:
             text = page.cleaned.text
             self._lines += _text_lines(page, index, start)
-            self._dropped += page.cleaned.dropped
+            self._dropped += page.cleaned.dropped - page.hidden
             if page.hidden:
                 self._hidden.append(index)
             if page.text_layer:
                 self._layers.append(index)
         if not text or (len(text) < EMPTY_PAGE_CHARS and _has_picture(self._document, index)):
             self._empty.append(index)
-        self._pages.append(Page(index, _label(self._document, index), text, start))
+        label = str(index + 1) if self._careful else _label(self._document, index)
+        self._pages.append(Page(index, label, text, start))
         self._length = start + len(text)
         if self._length > self._limits.max_chars:
             raise ResourceExhausted(
@@ -150,8 +156,9 @@ class _Reader:
     def finish(self, title: str, fallback_title: str) -> ParsedDocument:
         metadata = _metadata(self._document)
         starts = [page.char_start for page in self._pages]
-        found = headings.from_outline(_bookmarks(self._document), self._lines, starts)
-        found = found or headings.from_fonts(self._lines, len(self._pages))
+        bookmarks = [] if self._careful else _bookmarks(self._document)
+        found = headings.from_outline(bookmarks, self._lines, starts)
+        found = found or headings.from_fonts(self._lines)
         return ParsedDocument(
             media_type=MediaType.PDF,
             title=clean_line(title) or metadata.get("Title", "") or clean_line(fallback_title),
@@ -163,6 +170,8 @@ class _Reader:
         )
 
     def _warnings(self) -> Iterator[str]:
+        if self._careful:
+            yield "page labels and bookmarks are damaged: pages are labelled by their number"
         if self._unreadable:
             yield f"unreadable pages, taken as empty: {_numbers(self._unreadable)}"
         if self._hidden:
@@ -185,7 +194,16 @@ def _text_lines(page: PageText, index: int, start: int) -> Iterator[TextLine]:
         begins = line.start in page.paragraphs
         ends = at + 1 == len(seen) or seen[at + 1].start in page.paragraphs
         first += len(text[first:last]) - len(text[first:last].lstrip())
-        yield TextLine(start + first, words, index, line.size, line.bold, begins, begins and ends)
+        yield TextLine(
+            offset=start + first,
+            text=words,
+            page=index,
+            top=line.box.top if line.box else 0.0,
+            size=line.size,
+            bold=line.bold,
+            begins=begins,
+            alone=begins and ends,
+        )
 
 
 def _raw(chars: Sequence[str], unseen: Sequence[int], paragraph_starts: set[int]) -> str:

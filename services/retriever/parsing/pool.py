@@ -84,8 +84,9 @@ class ParserPool:
     ) -> ParsedDocument:
         """A file as pages, sections and text. Its type is told from its bytes; the name is a hint.
 
-        A scan comes back with every page in `empty_pages`, or, with `ocr`, with its text and a `text_layer`. The title
-        is the one given, else the file's own, else the file name without its ending.
+        The title is the one given, else the file's own, else the file name without its ending. A scan comes back with
+        every page in `empty_pages`, or, with `ocr`, with its text and a `text_layer`. A file that crashes the parser
+        is tried once more, without its page labels and bookmarks.
         """
         self._check_size(data)
         media.media_type(data, file_name, media_type)  # A wrong type is refused without a process.
@@ -96,9 +97,15 @@ class ParserPool:
             "password": password,
             "title": title,
             "ocr": ocr,
+            "careful": False,
         }
         limits = self._limits.with_ocr() if ocr else self._limits
-        message, layer = await self._call(request, data, limits)
+        try:
+            message, layer = await self._call(request, data, limits)
+        except InvalidArgument as error:
+            if error.reason != "PARSER_CRASHED":
+                raise
+            message, layer = await self._call(request | {"careful": True}, data, limits)
         return wire.received_document(message["document"], layer)
 
     async def locate(
@@ -169,7 +176,8 @@ class ParserPool:
                 raise
             self._count(calls=1, peak_memory=message.get("peak_memory", 0))
             process.files += 1
-            if own or self._closed or process.files >= self._limits.recycle_after:
+            spent = process.files >= self._limits.recycle_after
+            if own or self._closed or spent or message.get("reason") == "PARSE_MEMORY":
                 await _kill(process)
             else:
                 self._idle.append(process)

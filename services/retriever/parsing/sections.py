@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from services.retriever.documents import Section
 
+_SHORT_PREAMBLE = 200  # Characters.
+
 
 @dataclass(frozen=True)
 class Heading:
@@ -41,24 +43,28 @@ def build(headings: Sequence[Heading], length: int) -> tuple[Section, ...]:
     return tuple(sections)
 
 
-def top_level(sections: Sequence[Section]) -> list[Section]:
-    """The sections at which a top-level section starts.
+def top_level(sections: Sequence[Section]) -> list[int]:
+    """The offsets at which top-level sections start, the first one 0.
 
     Top level is the highest level with more than one section: under one heading that is the title of the whole
-    document, the sections of the next level count.
+    document, the sections of the next level count. Text in front of the first of them stands alone, unless it is
+    short: a title is no passage. Where no level has two sections, the document is one.
     """
-    depth = 1
-    while True:
-        starts: list[Section] = []
-        previous: tuple[str, ...] | None = None
-        for section in sections:
-            if previous is None or section.path[:depth] != previous or len(section.path) == depth:
-                starts.append(section)
-            previous = section.path[:depth]
-        deeper = any(len(section.path) > depth for section in sections)
-        if sum(bool(section.path) for section in starts) > 1 or not deeper:
-            return starts
-        depth += 1
+    deepest = max((len(section.path) for section in sections), default=0)
+    levels = (_starts(sections, depth) for depth in range(1, deepest + 1))
+    starts = next((found for found in levels if len(found) > 1), [0])
+    return [0, *starts[1:]] if starts[0] < _SHORT_PREAMBLE else [0, *starts]
+
+
+def _starts(sections: Sequence[Section], depth: int) -> list[int]:
+    starts: list[int] = []
+    previous: tuple[str, ...] = ()
+    for section in sections:
+        path = section.path[:depth]
+        if len(path) == depth and (path != previous or len(section.path) == depth):
+            starts.append(section.char_start)
+        previous = path
+    return starts
 
 
 def _section(path: Sequence[Heading], start: int, end: int) -> Section:

@@ -18,23 +18,25 @@ TITLE_CHARS = 500
 
 _SPACE = "\\t-\\r\x1c-\x1f\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _NEWLINE = re.compile("\r\n|[\n-\r\x85\u2028]|(\u2029)")
-# Characters that nobody sees: controls, zero-width spaces and joins, direction overrides, noncharacters, and the
-# tag and variation-selector planes, in which whole sentences can be hidden. U+200C and U+200D stay: they shape
-# Persian, Indic scripts and emoji.
+_CONTROL = "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"
+_LONE = r"[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]"
+# Characters that nobody sees: controls, soft hyphens, zero-width spaces and joins, direction overrides,
+# noncharacters, and the tag and variation-selector planes, in which whole sentences can be hidden. U+200C and U+200D
+# stay: they shape Persian, Indic scripts and emoji.
 _UNSEEN = (
-    "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff"
-    "\ufdd1-\ufdef\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e0fff"
+    rf"(?:[{_CONTROL}\xad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff"
+    rf"\ufdd1-\ufdef\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]|{_LONE})"
 )
 _LETTER = r"[^\W\d_]"
 _SPECIAL = re.compile(
-    rf"(?P<hyphen>(?<={_LETTER})[-\u2010][{_UNSEEN}]*[ \t]*\r?\n[ \t\r]*(?={_LETTER})|{LINE_HYPHEN})"
-    rf"|(?P<space>[{_UNSEEN}]*(?:[^\S ]|[\x1c-\x1f]| (?=[{_SPACE}{_UNSEEN}]))[{_SPACE}{_UNSEEN}]*)"
-    rf"|(?P<unseen>[{_UNSEEN}]+)"
-    r"|(?P<soft>\xad(?:[ \t]*\r?\n[ \t]*)?)"
+    rf"(?P<hyphen>(?<={_LETTER})[-\u2010]{_UNSEEN}*[ \t]*\r?\n[ \t\r]*(?={_LETTER})|{LINE_HYPHEN})"
+    r"|(?P<soft>\xad[ \t]*\r?\n[ \t]*)"
+    rf"|(?P<space>{_UNSEEN}*(?:[^\S ]| (?=[{_SPACE}]|{_UNSEEN}))(?:[{_SPACE}]|{_UNSEEN})*)"
+    rf"|(?P<unseen>{_UNSEEN}+)"
     r"|(?P<pair>[\ud800-\udbff][\udc00-\udfff])"
-    r"|(?P<lone>[\ud800-\udfff])"
     r"|(?P<ligature>[\ufb00-\ufb06\ufb13-\ufb17\ufb50-\ufbb1\ufbd3-\ufd3d\ufd50-\ufdc7\ufe70-\ufefc])"
 )
+_BROKEN = re.compile(rf"[{_CONTROL}]|{_LONE}")
 _MARKS_PER_LETTER = (
     30  # Unicode's Stream-Safe Text Format (UAX 15): a run of marks never costs more than this.
 )
@@ -56,7 +58,6 @@ def clean(raw: str) -> Cleaned:
     """Cleans a page's or a file's text. Line ends become "\\n", paragraph ends "\\n\\n", other space " "."""
     parts: list[str] = []
     sources = array("I")
-    dropped = 0
     done = 0
     for match in _SPECIAL.finditer(raw):
         start, end = match.span()
@@ -65,14 +66,12 @@ def clean(raw: str) -> Cleaned:
             sources.extend(range(done, start))
         done = end
         found = match.group()
-        if match.lastgroup == "unseen" or match.lastgroup == "lone":
-            dropped += end - start
-            continue
         piece = _replacement(match.lastgroup or "", found, raw, start, end)
         parts.append(piece)
         sources.extend([start] * len(piece))
     parts.append(raw[done:])
     sources.extend(range(done, len(raw)))
+    dropped = sum(1 for _ in _BROKEN.finditer(raw))
     text = "".join(parts)
     kept = text.strip(" \n")
     if len(kept) < len(text):

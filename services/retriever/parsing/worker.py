@@ -79,6 +79,7 @@ class _Worker:
                     title=title,
                     fallback_title=stem,
                     limits=self._limits,
+                    careful=request["careful"],
                     progress=self._progress,
                 )
             case MediaType.MARKDOWN:
@@ -110,7 +111,7 @@ class _Worker:
 
 
 def main() -> None:
-    """Serves requests until standard input ends. The limits are the only argument, as JSON."""
+    """Serves requests until standard input ends or memory does. The limits are the only argument, as JSON."""
     limits = ParseLimits(**json.loads(sys.argv[1]))
     _limit(resource.RLIMIT_AS, limits.memory_bytes)
     _limit(resource.RLIMIT_FSIZE, limits.file_bytes)
@@ -119,10 +120,17 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     worker = _Worker(limits, out)
-    while (received := wire.read(sys.stdin.buffer)) is not None:
-        request, data = received
+    while True:
+        try:
+            received = wire.read(sys.stdin.buffer)
+        except MemoryError:
+            # Half of a file is still in the pipe: answer and end.
+            out.write(wire.frame(wire.error_message(_out_of_memory(limits))))
+            return
+        if received is None:
+            return
         _limit(resource.RLIMIT_CPU, _cpu_used() + limits.cpu_s)
-        message, blob = worker.answer(request, data)
+        message, blob = worker.answer(*received)
         out.write(wire.frame(message | {"peak_memory": _peak_memory()}, blob))
         out.flush()
 
