@@ -1,0 +1,32 @@
+"""A SearXNG server of one's own, with its JSON format on (settings.yml: search.formats)."""
+
+from services.generator.settings import GeneratorSettings
+from services.generator.websearch import WebResults
+from services.generator.websearch.cleaning import clean
+from services.generator.websearch.fetching import JsonServer
+from services.rpc.deadline import Deadline
+from services.rpc.errors import FailedPrecondition
+
+
+class SearxngSearch:
+    """See WebSearch. Source: docs.searxng.org, search API."""
+
+    provider = "searxng"
+
+    def __init__(self, url: str) -> None:
+        if not url:
+            raise FailedPrecondition("set FOLIO_SEARXNG_URL to use SearXNG")
+        self._server = JsonServer("SearXNG", url)
+
+    @classmethod
+    def create(cls, settings: GeneratorSettings) -> "SearxngSearch":
+        return cls(settings.searxng_url)
+
+    async def search(self, query: str, limit: int, deadline: Deadline) -> WebResults:
+        found, sent = await self._server.get("/search", {"q": query, "format": "json"}, deadline)
+        results = found.get("results")
+        rows = (
+            [one for one in results if isinstance(one, dict)] if isinstance(results, list) else []
+        )
+        fields = ((str(one.get(key) or "") for key in ("title", "url", "content")) for one in rows)
+        return WebResults(clean(((t, u, s) for t, u, s in fields), limit), sent)
