@@ -80,8 +80,8 @@ class Account:
         self.emit(gateway_pb2.StreamAskResponse(stage=report))
 
     def spend(self, usage: stage_pb2.Usage) -> None:
-        """Adds what a provider charged, if it charged anything."""
-        if usage.provider or usage.input_tokens or usage.output_tokens:
+        """Adds what a provider counted, if it counted anything."""
+        if usage.input_tokens or usage.output_tokens or usage.cost_usd:
             self.usage.append(usage)
 
     def rank(self, stage: str, ranking: gateway_pb2.Ranking) -> None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_CUE = r"(?:in|from|within|inside|per|under|according to|based on|of)"
+_CUE = r"(?:in|from|within|inside|per|under|according to|based on)"
 _ONLY = r"(?:only|just|exclusively|solely)"
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _DATED = re.compile(
@@ -23,7 +23,9 @@ _BEFORE = re.compile(
 )
 _WORD = re.compile(r"\w+")
 # Words of a title that do not tell it from others.
-_EDITION = frozenset({"edition", "version", "revision", "rev", "v", "the", "a", "an", "pdf"})
+_EDITION = re.compile(
+    r"edition|version|revision|rev|v|the|an?|pdf|(?:19|20)\d\d|\d+(?:st|nd|rd|th)|v?\d(?:\.\d+)*"
+)
 # A name that fits more documents than this tells nothing.
 MANY = 8
 
@@ -119,7 +121,7 @@ def _documents(text: str, known: Sequence[KnownDocument]) -> list[KnownDocument]
     found: list[tuple[int, KnownDocument, bool]] = []
     for document in known:
         words = _WORD.findall(document.title.casefold().removesuffix(".pdf"))
-        name = [word for word in words if word not in _EDITION and not _YEAR.fullmatch(word)]
+        name = [word for word in words if not _EDITION.fullmatch(word)]
         years = [word for word in words if _YEAR.fullmatch(word)] or [document.published_on[:4]]
         for phrase, alone in _names(name):
             match = re.search(
@@ -140,11 +142,12 @@ def _documents(text: str, known: Sequence[KnownDocument]) -> list[KnownDocument]
 
 
 def _names(words: Sequence[str]) -> list[tuple[str, bool]]:
-    """How people may call a document, and whether that is enough without a year.
+    """How people may call a document, longest first, and whether that is enough without a year.
 
-    "the staff handbook" is; "the handbook" is not, but "the 2025 handbook" is.
+    For "Acme Staff Handbook": "acme staff handbook" and "staff handbook" are; "handbook" is not, but "the 2025
+    handbook" is.
     """
-    names = [(" ".join(words), True)] if len(words) >= 2 else []
+    names = [(" ".join(words[start:]), True) for start in range(len(words) - 1)]
     return [*names, (words[-1], False)] if words and len(words[-1]) >= 4 else names
 
 

@@ -18,6 +18,8 @@ KNOWN = Vocabulary(
         KnownDocument(2, "Staff Handbook 2024", "2024-01-01"),
         KnownDocument(3, "Safety Manual"),
         KnownDocument(4, "Pump Catalogue", "2023-05-01"),
+        KnownDocument(5, "Minutes of the Works Council"),
+        KnownDocument(6, "Acme Travel Rules, 3rd edition"),
     ),
 )
 
@@ -31,6 +33,7 @@ KNOWN = Vocabulary(
         ("According to the Safety Manual, what is PPE?", Restriction(document_ids=(3,))),
         ("according to the SAFETY  manual what is PPE", Restriction(document_ids=(3,))),
         ("What is the price in the 2023 catalogue?", Restriction(document_ids=(4,))),
+        ("Who pays under the travel rules?", Restriction(document_ids=(6,))),
         ("Only policies: who may travel?", Restriction(kinds=("policy",))),
         ("Who may travel, only in the policies?", Restriction(kinds=("policy",))),
         ("Search manuals only: how do I reset it?", Restriction(kinds=("manual",))),
@@ -63,6 +66,8 @@ def test_a_named_scope_is_found(question: str, expected: Restriction) -> None:
         "What is in the 2022 handbook?",
         "What does the handbook say about leave?",
         "Is only the policy holder insured?",
+        "What is the role of the works council?",
+        "What are the rules?",
         "in the",
         "",
         "(((.*[",
