@@ -4,6 +4,7 @@ Nothing is visible before the publish. If the token vectors fail, the document i
 reply says `degraded`: colbert encodes what is missing when it is asked for, so the search is whole, only slower.
 """
 
+import logging
 from collections.abc import AsyncIterator
 
 from folio.gateway.v1 import gateway_pb2
@@ -13,6 +14,8 @@ from services.gateway.account import Account
 from services.gateway.stages import RELAYED, Stages
 from services.rpc import deadline, identity
 from services.rpc.errors import Internal, InvalidArgument, PermissionDenied
+
+log = logging.getLogger("folio.gateway")
 
 # Of what is left: the file's parsing and embedding may take most of it.
 RETRIEVER_PART = 0.9
@@ -55,6 +58,16 @@ async def ingest(
             )
             document = reply.document
         yield _progress("publish", 1, 1)
+    log.info(
+        "ingest",
+        extra={
+            "request_id": identity.request_id(),
+            "organization_id": identity.current().organization_id,
+            "document_id": document.id,
+            "unchanged": staged.unchanged,
+            "ms": round(account.elapsed_ms, 1),
+        },
+    )
     result = gateway_pb2.IngestResult(
         document=document, unchanged=staged.unchanged, stages=account.reports
     )

@@ -30,7 +30,7 @@ from services.gateway.steps.find_scope import Scoped, Vocabularies, find_scope
 from services.gateway.steps.generate import generate
 from services.gateway.steps.ground import ground
 from services.gateway.steps.locate import locate
-from services.gateway.steps.log import log_query
+from services.gateway.steps.log import log_query, log_search
 from services.gateway.steps.passages import passages
 from services.gateway.steps.rerank import rerank
 from services.gateway.steps.rewrite import rewrite
@@ -104,6 +104,7 @@ class Query:
         call = self._call(request.stages, account, request.request_id)
         caller = restriction_of(request.filter)
         asked = _text("question", request.question)
+        identity.enter(identity.current(), call.request_id)
         reply = gateway_pb2.AskResponse(request_id=call.request_id)
         account.emit(Event(started=gateway_pb2.Started(request_id=call.request_id)))
 
@@ -140,6 +141,9 @@ class Query:
             return await self._finish(call, request, reply)
 
         read = await passages(call, stages.retriever, settings, hits)
+        if not read:
+            await self._decline(call, reply, question, "no_hits", no_web)
+            return await self._finish(call, request, reply)
         by_chunk = {hit.chunk.id: p for hit, p in zip(hits.items, probabilities, strict=True)}
         relevance = [
             max((by_chunk.get(hit.id, 0.0) for hit in passage.hits), default=0.0)
@@ -199,6 +203,7 @@ class Query:
         hits, scoped = await self._candidates(call, queries, scoped, caller, limits)
         route = self._router.decide(hits.scored, len(hits))
         hits, _ = self._spread(hits, route, limits.crossencoder)
+        log_search(call, len(hits))
         return replies.search_response(call, hits, scoped, trace=request.trace)
 
     def _call(self, stages: gateway_pb2.Stages, account: Account, request_id: str) -> Call:

@@ -9,7 +9,7 @@ from services.rpc.settings import ServerSettings
 
 # The names of rerankers, each with its switch in a request's stages.
 RERANKERS = ("colbert", "crossencoder")
-DEFAULT_CALIBRATION = Path(__file__).parent / "calibration"
+DEFAULT_CALIBRATION = Path(__file__).parent / "calibrations"
 
 
 class GatewaySettings(ServerSettings):

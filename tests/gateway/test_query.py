@@ -236,6 +236,30 @@ async def test_a_dead_generator_gives_the_sources_and_says_why(suite: Suite) -> 
     assert report(reply, "rewrite").status == DEGRADED
 
 
+async def test_a_slow_generator_gives_the_sources_in_time(suite: Suite) -> None:
+    entered, cancelled = asyncio.Event(), asyncio.Event()
+    suite.script.on["generator.Answer"] = forever(entered, cancelled)
+    reply = await suite.call("Ask", ask(), timeout=3)
+    assert reply.WhichOneof("outcome") == "unverified"
+    assert reply.sources
+    assert report(reply, "generate").reason.startswith("DEADLINE_EXCEEDED")
+    await cancelled.wait()
+
+
+async def test_the_log_has_one_line_a_question_and_none_of_its_text(
+    suite: Suite, caplog: pytest.LogCaptureFixture
+) -> None:
+    canary = "canarium"
+    with caplog.at_level("INFO"):
+        reply = await suite.call("Ask", ask(f"Where does {canary} grow?", request_id="r-9"))
+    lines = [record for record in caplog.records if record.name == "folio.gateway"]
+    assert [(line.getMessage(), vars(line)["request_id"]) for line in lines] == [("ask", "r-9")]
+    assert vars(lines[0])["organization_id"] == 1
+    assert vars(lines[0])["outcome"] == reply.WhichOneof("outcome")
+    assert not [record for record in caplog.records if canary in str(vars(record))]
+    assert "r-9" in suite.script.request_ids
+
+
 async def test_a_generator_that_is_not_configured_is_skipped(tmp_path: Path) -> None:
     async with running_suite(tmp_path, generator_address="") as suite:
         reply = await suite.call("Ask", ask())

@@ -27,15 +27,7 @@ async def log_query(
     A ledger that cannot be written loses no answer, but it is an error in the log: egress must not go unrecorded.
     """
     outcome = reply.WhichOneof("outcome") or ""
-    line = {
-        "request_id": call.request_id,
-        "organization_id": identity.current().organization_id,
-        "outcome": outcome,
-        "ms": round(reply.elapsed_ms, 1),
-        "stages_ms": {report.stage: round(report.elapsed_ms, 1) for report in reply.stages},
-        "egress": [(entry.provider, entry.purpose, entry.bytes_sent) for entry in reply.egress],
-    }
-    log.info("ask", extra=line)
+    log.info("ask", extra={**_line(call), "outcome": outcome})
     try:
         await retriever.call(
             retriever.stub.LogQuery,
@@ -58,3 +50,19 @@ async def log_query(
             "query log not written",
             extra={"request_id": call.request_id, "code": error.code.name},
         )
+
+
+def log_search(call: Call, results: int) -> None:
+    """Logs a finished search."""
+    log.info("search", extra={**_line(call), "results": results})
+
+
+def _line(call: Call) -> dict[str, object]:
+    account = call.account
+    return {
+        "request_id": call.request_id,
+        "organization_id": identity.current().organization_id,
+        "ms": round(account.elapsed_ms, 1),
+        "stages_ms": {report.stage: round(report.elapsed_ms, 1) for report in account.reports},
+        "egress": [(entry.provider, entry.purpose, entry.bytes_sent) for entry in account.egress],
+    }

@@ -1,0 +1,1 @@
+"""One JSON file per model: see services/gateway/calibration.py for the fields."""
