@@ -51,6 +51,16 @@ def split(text: str) -> list[Span]:
     return spans
 
 
+def is_row(line: str) -> bool:
+    """Whether a line is a row of a table."""
+    return _ROW.search(line) is not None
+
+
+def is_item(line: str) -> bool:
+    """Whether a line is an item of a list."""
+    return _ITEM.match(line) is not None
+
+
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
     """Runs of lines that belong together."""
     start = 0
@@ -79,9 +89,9 @@ def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _breaks(line: str, after: str, widest: int) -> bool:
     """Whether the line break between two lines is meant."""
-    if _ITEM.match(after) or line.lstrip().startswith("#"):
+    if is_item(after) or line.lstrip().startswith("#"):
         return True
-    if _ROW.search(line.strip()) or _ROW.search(after.strip()):
+    if is_row(line.strip()) or is_row(after.strip()):
         return True
     first = after.lstrip()[:1]
     short = len(line.rstrip()) < 0.6 * widest or widest < 40

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from services.generator.answers import Citation, Sentence, Span
 from services.generator.extractive.features import Reading
 from services.generator.extractive.windows import Candidate
+from services.generator.sentences import is_item
 
 # Two sentences with this share of words in common say the same.
 DUPLICATE = 0.8
@@ -61,9 +62,7 @@ def quote(candidate: Candidate, siblings: Sequence[Candidate]) -> Span:
         end = siblings[at + 1].span.end
     elif candidate.text.endswith((":", "：")):
         for item in siblings[at + 1 :]:
-            if item.span.end - start > MAX_LIST_CHARS or _gap(
-                candidate.source.text, end, item.span.start
-            ):
+            if item.span.end - start > MAX_LIST_CHARS or _over(candidate.source.text, end, item):
                 break
             end = item.span.end
     return Span(start, end)
@@ -82,9 +81,9 @@ def _adjoins(before: Candidate, sentence: Candidate) -> bool:
     return "\n\n" not in between and _CLOSED.search(before.text) is not None
 
 
-def _gap(text: str, end: int, start: int) -> bool:
-    """Whether a list is over: more than one blank line."""
-    return text[end:start].count("\n") > 2
+def _over(source: str, end: int, item: Candidate) -> bool:
+    """Whether a list that reached `end` is over: a blank line, and no item after it."""
+    return "\n\n" in source[end : item.span.start] and not is_item(item.text)
 
 
 def sentences(

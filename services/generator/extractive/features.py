@@ -92,11 +92,18 @@ def read(
 
 
 def _rows(window: Window, text: TokenVectors) -> list[NDArray[np.float32]]:
-    """The token vectors of each sentence of a window."""
+    """The token vectors of each sentence of a window; a table's row is read with its header."""
     starts = np.array([start for start, _ in text.offsets], dtype=np.int64) + window.span.start
+
+    def within(sentence: Candidate) -> NDArray[np.bool_]:
+        inside: NDArray[np.bool_] = (starts >= sentence.span.start) & (starts < sentence.span.end)
+        return inside
+
     return [
         np.ascontiguousarray(
-            text.vectors[(starts >= sentence.span.start) & (starts < sentence.span.end)]
+            text.vectors[
+                within(sentence) | within(sentence.header) if sentence.header else within(sentence)
+            ]
         )
         for sentence in window.sentences
     ]
@@ -123,11 +130,14 @@ def _content_tokens(question: TokenVectors, text: str) -> NDArray[np.bool_]:
 
 
 def _neighbours(sentences: Sequence[Candidate], place: int) -> str:
-    """The sentence before and the source's title: what "it" and "this" may mean."""
+    """The sentence before, the table's header and the source's title: what "it" and "this" may mean."""
     sentence = sentences[place]
     before = sentences[place - 1] if place else None
     known = before is not None and before.source is sentence.source
-    return f"{sentence.source.title}\n{before.text if before is not None and known else ''}"
+    header = sentence.header.text if sentence.header else ""
+    return (
+        f"{sentence.source.title}\n{header}\n{before.text if before is not None and known else ''}"
+    )
 
 
 def _word_features(

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from services.generator.answers import Source, Span
 from services.generator.extractive.question import Question
-from services.generator.sentences import split
+from services.generator.sentences import is_row, split
 from services.generator.words import Word, content_words
 
 # The model reads 256 tokens at once; about 1,000 characters of English.
@@ -26,6 +26,8 @@ class Candidate:
     span: Span
     ordinal: int
     """Place among the source's sentences."""
+    header: "Candidate | None" = None
+    """Of a row of a table, the first row: it says what the columns are."""
 
     @cached_property
     def text(self) -> str:
@@ -88,10 +90,14 @@ def candidates(sources: Sequence[Source]) -> list[Candidate]:
     """All sentences of all sources, in their order; at most MAX_SENTENCES."""
     found: list[Candidate] = []
     for source in sources:
+        header: Candidate | None = None
         for ordinal, span in enumerate(split(source.text)):
             if len(found) == MAX_SENTENCES:
                 return found
-            found.append(Candidate(source, span, ordinal))
+            row = is_row(source.text[span.start : span.end])
+            sentence = Candidate(source, span, ordinal, header if row else None)
+            header = (header or sentence) if row else None
+            found.append(sentence)
     return found
 
 
