@@ -128,8 +128,12 @@ def phrases(text: str) -> list[Word]:
 def topic(question: str) -> str:
     """What a question is about: its last noun phrase by position, with its names; stop words and auxiliaries cut."""
     runs: list[list[Word]] = [[]]
+    before = ""
     for word in words(question):
-        if word.text.lower() in STOP_WORDS or word.text.lower() in _VERBS:
+        # "Who approves travel?": what follows who is a verb.
+        verb = before in {"who", "whom"} or word.text.lower() in _VERBS
+        before = word.text.lower()
+        if verb or before in STOP_WORDS:
             runs.append([])
         else:
             runs[-1].append(word)
@@ -144,7 +148,7 @@ def topic(question: str) -> str:
 
 _VERBS = frozenset(
     """
-    get gets take takes took apply applies work works pay pays cost costs need needs require requires happen happens
+    get gets take takes took apply applies works pays need needs require requires happen happens
     use used make makes made start starts end ends begin mean means cover covers allow allowed change changes changed
     become became last lasts entitled include includes increase decrease
     """.split()  # noqa: SIM905
