@@ -61,6 +61,27 @@ def test_a_scope_in_the_question_is_found_among_the_titles(acme: Folio, handbook
     assert found.results[0].chunk.document_id == handbook.id
 
 
+def test_three_words_and_thirty_route_alike(acme: Folio, handbook: Any) -> None:
+    """MaxSim grows with the question; the route reads the score per token."""
+    short = acme.ask("annual leave days?")
+    long = acme.ask(
+        "I have just started here as a full-time member of staff and I should like to know how many days of paid "
+        "annual leave I have in a whole calendar year, please?"
+    )
+    for reply in (short, long):
+        assert reply.answer_threshold > 0
+        assert reply.answer_probability > reply.answer_threshold
+    assert abs(short.answer_probability - long.answer_probability) < 0.5
+
+
+def test_a_question_about_something_else_altogether_never_reaches_the_generator(
+    acme: Folio, handbook: Any
+) -> None:
+    reply = acme.ask("Which enzyme unwinds the double helix before transcription?")
+    assert reply.abstained.reason == "below_threshold"
+    assert "generate" not in [report.stage for report in reply.stages]
+
+
 def test_what_the_documents_do_not_say_is_said(acme: Folio, handbook: Any) -> None:
     reply = acme.ask("Does the company pay for staff to join a gym?")
     assert reply.WhichOneof("outcome") in ("abstained", "unverified")
