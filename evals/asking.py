@@ -85,9 +85,10 @@ async def search(
     switches: Mapping[str, bool],
     organization: Organization,
     *,
-    limit: int = 100,
+    limit: int = 10,
+    candidates: int = 0,
 ) -> Record:
-    """Ranks only: nothing is answered."""
+    """Ranks only: nothing is answered. `candidates` of the search, 0 for as many as the services are configured for."""
     try:
         reply = await call(
             lambda: organization.client.search(
@@ -96,7 +97,7 @@ async def search(
                 filter=organization.filter(case.scope),
                 stages=switches,
                 trace=True,
-                search_candidates=limit,
+                search_candidates=candidates,
             )
         )
     except CallFailed as failed:

@@ -20,6 +20,7 @@ from evals.options import (
     HeldOut,
     Key,
     Output,
+    Quick,
     RungNames,
     Start,
     connected,
@@ -104,6 +105,7 @@ def ladder(
     held_out: HeldOut = False,
     concurrency: Concurrency = 4,
     fresh: Fresh = False,
+    quick: Quick = False,
     start: Start = None,
     address: Address = "",
     key: Key = None,
@@ -111,7 +113,7 @@ def ladder(
     """The same questions from naive search to the whole pipeline, one stage more on each rung."""
     with failures():
         found = making.load_sets(golden or [])
-        plan = Plan(making.FULL_LADDER, output, held_out, concurrency, fresh)
+        plan = Plan(making.FULL_LADDER, output, held_out, concurrency, fresh, quick=quick)
         with connected(context, found, start, address, key) as there, showing.bars() as bars:
             summary = asyncio.run(making.evaluate(there, found, plan, bars))
         _save(summary, output)
@@ -203,14 +205,18 @@ def make(
     folder: Annotated[Path, typer.Option(help="data of the suite that is started")] = making.FOLDER,
     results: Annotated[Path, typer.Option(help="where the numbers go")] = making.RESULTS,
     concurrency: Concurrency = 2,
+    fresh: Fresh = True,
+    quick: Quick = False,
 ) -> None:
     """Start the suite, read our documents, climb the ladder, write <date>-<commit>.json and .html."""
     with failures():
         golden = making.load_sets([])
-        plan = Plan(making.FULL_LADDER, folder / "ladder", concurrency=concurrency, fresh=True)
+        plan = Plan(
+            making.FULL_LADDER, folder / "ladder", concurrency=concurrency, fresh=fresh, quick=quick
+        )
         with making.own_suite(folder / "suite", golden) as there, showing.bars() as bars:
             summary = asyncio.run(making.evaluate(there, golden, plan, bars))
-            always = replace(plan, rungs=(FUSED, LATE), output=folder / "sweep")
+            always = replace(plan, rungs=(FUSED, LATE), output=folder / "sweep", quick=False)
             sweeps = asyncio.run(making.sweep_rungs(there, golden, always, bars))
         summary = making.with_sweeps(summary, sweeps)
         showing.console.print(showing.ladder(summary))
@@ -234,7 +240,7 @@ def render(
 
 def _gate_run(folder: Path) -> dict[str, Any]:
     golden = making.load_sets([])
-    plan = Plan(making.GATE_RUNGS, folder / "gate", concurrency=2, fresh=True)
+    plan = Plan(making.GATE_RUNGS, folder / "gate", concurrency=2, fresh=True, quick=True)
     with making.own_suite(folder / "suite", golden) as there, showing.bars() as bars:
         return asyncio.run(making.evaluate(there, golden, plan, bars))
 

@@ -31,6 +31,9 @@ Key = Annotated[
 ]
 HeldOut = Annotated[bool, typer.Option(help="include the held-out fifth; the summary says so")]
 Concurrency = Annotated[int, typer.Option(min=1, max=64, help="questions asked at once")]
+Quick = Annotated[
+    bool, typer.Option(help="only search on the rungs that a search can measure: no answers there")
+]
 Fresh = Annotated[bool, typer.Option(help="start over instead of going on where a run broke off")]
 RungNames = Annotated[list[str] | None, typer.Option("--rung", help="only this rung; repeatable")]
 

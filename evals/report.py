@@ -50,7 +50,8 @@ def _table(caption: str, head: Sequence[str], rows: Iterable[str], text: int = 1
         for number, name in enumerate(head)
     )
     return (
-        f'<div class="scroll"><table><caption>{escape(caption)}</caption>'
+        f'<p class="soft">{escape(caption)}</p>'
+        f'<div class="scroll" tabindex="0"><table aria-label="{escape(caption)}">'
         f"<thead><tr>{cells}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
 

@@ -62,7 +62,7 @@ VARIANTS = Rung(
 PARENTS = Rung("parents", "+ parent sections", {"parents": True}, ("parents",), ("parents",), False)
 LADDER = (DENSE, SPARSE, FUSED, LATE, CROSS, REWRITE, SYNONYMS, VARIANTS, PARENTS)
 # What the services do when nobody asks for anything else.
-CONFIGURED = Rung("configured", "As configured", {})
+CONFIGURED = Rung("configured", "As configured", {}, searchable=False)
 
 
 def switches(rung: Rung, kept: Mapping[str, bool]) -> dict[str, bool]:

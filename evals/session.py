@@ -46,6 +46,8 @@ class Plan:
     concurrency: int = 4
     fresh: bool = False
     answer_threshold: float | None = None
+    # Rungs that a search can measure are searched, not asked: rankings are the same, answers are not made.
+    quick: bool = False
 
 
 def golden_names(golden: GoldenSet) -> dict[str, dict[str, str]]:
@@ -88,13 +90,14 @@ async def run_golden(
         for organization in target.organizations.values():
             await organization.prepare()
 
+        searched = {rung.name for rung in plan.rungs if plan.quick and rung.searchable}
+
         async def ask(case: Case, rung: str, switches: Mapping[str, bool]) -> Record:
+            organization = target.organizations[case.organization]
+            if rung in searched:
+                return await asking.search(case, rung, switches, organization)
             return await asking.ask(
-                case,
-                rung,
-                switches,
-                target.organizations[case.organization],
-                answer_threshold=plan.answer_threshold,
+                case, rung, switches, organization, answer_threshold=plan.answer_threshold
             )
 
         return await _climb(target, cases, ask, plan, about, progress)
@@ -129,7 +132,11 @@ async def run_collection(
             name, why = done.failed[0]
             raise InvalidArgument(f"{len(done.failed)} documents failed; the first, {name}: {why}")
         await there.prepare()
-        one = asking.ask if answers else functools.partial(asking.search, limit=SEARCH_DEPTH)
+        one = (
+            asking.ask
+            if answers
+            else functools.partial(asking.search, limit=SEARCH_DEPTH, candidates=SEARCH_DEPTH)
+        )
 
         async def ask(case: Case, rung: str, switches: Mapping[str, bool]) -> Record:
             return await one(case, rung, switches, there)
@@ -185,6 +192,7 @@ async def _climb(
         "settings": {
             "answer_threshold": plan.answer_threshold,
             "concurrency": plan.concurrency,
+            "quick": plan.quick,
             "rungs": [rung.name for rung in plan.rungs],
         },
         "models": environment.models(status),
@@ -192,7 +200,7 @@ async def _climb(
     }
     # What makes two runs the same run. Models and commit count; the time, and how many at once, do not.
     head = {key: about[key] for key in ("commit", "set", "models")}
-    head["answer_threshold"] = plan.answer_threshold
+    head |= {"answer_threshold": plan.answer_threshold, "quick": plan.quick}
     journal = Journal(plan.output.with_suffix(".jsonl"), head, fresh=plan.fresh)
     measured = await climb(
         cases,
