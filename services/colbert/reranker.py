@@ -5,7 +5,7 @@ import heapq
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -151,7 +151,7 @@ class Reranker:
         )
         ended = time.perf_counter()
         flagged = [
-            replace(outcome, truncated=document.truncated) if document.truncated else outcome
+            outcome._replace(truncated=True) if document.truncated else outcome
             for outcome, document in zip(outcomes, documents, strict=True)
         ]
         return Scored(flagged, query, _ms(encode=encoded - started, score=ended - encoded))

@@ -27,7 +27,7 @@ def response(
     for item in rank(outcomes, top_n):
         outcome = item.outcome
         result = reply.results.add(
-            index=item.index,
+            index=item.position,
             score=outcome.score,
             score_per_token=outcome.score_per_token,
             rank=item.rank,
