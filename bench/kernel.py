@@ -67,7 +67,7 @@ class Worker:
         code = self._process.wait(LOAD_SECONDS)
         self._log.seek(0)
         said = self._log.read().decode(errors="replace").strip().splitlines()
-        self.gone = said[-1][:100] if said else f"exit code {code}"
+        self.gone = f"signal {-code}" if code < 0 or not said else said[-1][:100]
         return {}
 
     def end(self) -> None:
@@ -102,7 +102,6 @@ def measure(
             continue
         seconds = statistics.median(taken)
         gflops = operations / seconds / 1e9
-        peak = peaks.gflops(worker.peer.peak) * threads if worker.peer.peak else 0.0
         rows.append(
             {
                 "workload": workload.name,
@@ -112,11 +111,21 @@ def measure(
                 "best_ms": round(min(taken) * 1e3, 4),
                 "rounds": len(taken),
                 "gflops": round(gflops, 1),
-                "share_of_peak": round(gflops / peak, 3) if peak else None,
+                "share_of_peak": None,
                 "max_error": error,
             }
         )
+    share(rows, peaks)
     return rows
+
+
+def share(rows: Sequence[dict[str, Any]], peaks: Peaks) -> None:
+    """Take the shares again, of the largest peaks seen in the whole run."""
+    kinds = {peer.name: peer.peak for peer in PEERS}
+    for row in rows:
+        if kind := kinds[row["name"]]:
+            peak = peaks.gflops(kind) * row["threads"]
+            row["share_of_peak"] = round(row["gflops"] / peak, 3) if peak else None
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
@@ -188,17 +197,15 @@ def main() -> None:
         try:
             write(workload, folder)
             for threads in THREADS:
-                rows += measure(workload, threads, args, peaks, folder)
+                new = measure(workload, threads, args, peaks, folder)
+                print(table(new), flush=True)
+                rows += new
         finally:
             shutil.rmtree(folder)
-    # The peaks are the largest seen in the whole run, so shares are taken again.
-    kinds = {peer.name: peer.peak for peer in PEERS}
-    for row in rows:
-        if kind := kinds[row["name"]]:
-            row["share_of_peak"] = round(row["gflops"] / peaks.gflops(kind) / row["threads"], 3)
+        share(rows, peaks)
+        merge(peaks, rows)
     print(f"\npeaks of one thread: {peaks.as_json()}\n")
     print(table(rows))
-    merge(peaks, rows)
 
 
 if __name__ == "__main__":
