@@ -87,7 +87,10 @@ def test_what_stands_alone_is_left_alone(message: str, history: list[Turn]) -> N
 
 def test_a_few_words_are_a_search_and_after_a_question_go_on_from_it() -> None:
     assert rewrite("parental leave part-time", []).unchanged
-    assert rewrite("part-time staff?", turns(LEAVE, "16")).standalone == f"{LEAVE[:-1]}, part-time staff?"
+    assert (
+        rewrite("part-time staff?", turns(LEAVE, "16")).standalone
+        == f"{LEAVE[:-1]}, part-time staff?"
+    )
 
 
 CLARIFY: dict[str, tuple[list[Turn], str]] = {

@@ -47,7 +47,10 @@ class OnnxJudge:
             raise FailedPrecondition("the judge's config.json names no label 'entailment'")
         self._entailment = entailing[0]
         self._tokenizer.enable_truncation(MAX_TOKENS, strategy="only_first")
-        self._inputs = {one.name for one in self._session.get_inputs()}
+        self._inputs = {
+            one.name: np.int32 if one.type == "tensor(int32)" else np.int64
+            for one in self._session.get_inputs()
+        }
         self.model = folder.name
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="judge")
 
@@ -80,7 +83,11 @@ class OnnxJudge:
             "attention_mask": encoding.attention_mask,
             "token_type_ids": encoding.type_ids,
         }
-        feed = {name: np.array([given[name]], np.int64) for name in self._inputs if name in given}
+        feed = {
+            name: np.array([given[name]], dtype)
+            for name, dtype in self._inputs.items()
+            if name in given
+        }
         (logits, *_) = self._session.run(None, feed)
         shifted = np.exp(logits[0] - logits[0].max())
         return float(shifted[self._entailment] / shifted.sum())
