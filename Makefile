@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 NATIVE := $(wildcard native/maxsim/*.c native/maxsim/*.h) native/maxsim/build.py setup.py
 
-.PHONY: help install demo test test-fast lint types protos check-protos check-native bench eval clean
+.PHONY: help install demo test test-fast lint types protos check-protos check-native bench bench-peers eval gate setup clean
 .DEFAULT_GOAL := help
 
 help:             ## what there is
@@ -27,6 +27,8 @@ $(VENV)/.dev: $(VENV)/.run
 	@echo "installing what the tests need"
 	$(BIN)/python -m pip install --quiet --group dev
 	@touch $@
+
+setup: $(VENV)/.dev           ## set up .venv with everything, tests included
 
 install: $(VENV)/.run         ## set up .venv with all stages and the command line
 
@@ -59,8 +61,14 @@ check-native: $(VENV)/.dev    ## the C library: warnings, sanitizers, a short fu
 bench: $(VENV)/.dev           ## MaxSim against its peers, and the reranker service
 	PYTHON=$(BIN)/python bench/run.sh
 
+bench-peers: $(VENV)/.dev     ## the same, with all peers installed in a virtual environment of their own
+	PYTHON=$(BIN)/python bench/run.sh --peers
+
 eval: $(VENV)/.run            ## the ladder on our working questions, with intervals and a report
 	$(BIN)/folio eval make
+
+gate: $(VENV)/.run            ## fail if answers got worse than the stored baseline
+	$(BIN)/folio eval gate
 
 clean:            ## remove what was built; keeps .folio
 	rm -rf build dist $(VENV) native/maxsim/_maxsim.c native/maxsim/*.so native/maxsim/*.o *.egg-info
