@@ -1,0 +1,117 @@
+"""The generator as a process: settings from the environment, parts by name, a clean end."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from services.generator.assembly import assemble
+from services.generator.expand.model import ModelExpander
+from services.generator.generators import GENERATORS
+from services.generator.rewrite.model import ModelRewriter
+from services.generator.settings import GeneratorSettings
+from services.rpc.errors import FailedPrecondition
+from services.rpc.testing import SECRET
+
+ROOT = Path(__file__).resolve().parents[2]
+KEY = "sk-canary-0b42"
+
+
+def settings(monkeypatch: pytest.MonkeyPatch, **variables: str) -> GeneratorSettings:
+    monkeypatch.setenv("FOLIO_INTERNAL_SECRET", SECRET)
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_BASE_URL", "RAG_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    return GeneratorSettings.load()
+
+
+CONFIGURED = {
+    "extractive": {},
+    "anthropic": {"ANTHROPIC_API_KEY": KEY, "RAG_MODEL": "claude-x"},
+    "openai_compatible": {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "RAG_MODEL": "m"},
+}
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_a_provider_is_chosen_by_its_name(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    chosen = settings(monkeypatch, FOLIO_GENERATOR=name, **CONFIGURED[name])
+    parts = assemble(chosen)
+    assert parts.generator.provider == name
+    has_model = name != "extractive"
+    assert parts.rewrites_with_model is has_model
+    assert isinstance(parts.rewriter, ModelRewriter) is has_model
+    assert isinstance(parts.expander, ModelExpander) is has_model
+    assert (parts.judge, parts.web) == (None, None)
+    assert KEY not in chosen.describe() + repr(chosen)
+
+
+WRONG = {
+    "an unknown generator": ({"FOLIO_GENERATOR": "oracle"}, "there are: anthropic, extractive"),
+    "no key": ({"FOLIO_GENERATOR": "anthropic", "RAG_MODEL": "m"}, "ANTHROPIC_API_KEY"),
+    "no model": ({"FOLIO_GENERATOR": "anthropic", "ANTHROPIC_API_KEY": KEY}, "RAG_MODEL"),
+    "no server": ({"FOLIO_GENERATOR": "openai_compatible", "RAG_MODEL": "m"}, "OPENAI_BASE_URL"),
+    "an llm judge without an llm": ({"FOLIO_JUDGE": "llm"}, "FOLIO_GENERATOR"),
+    "an onnx judge without a folder": ({"FOLIO_JUDGE": "onnx"}, "FOLIO_JUDGE_DIR"),
+    "an unknown judge": ({"FOLIO_JUDGE": "x"}, "there are: alignment, llm, onnx"),
+    "searxng without an address": ({"FOLIO_WEB_SEARCH": "searxng"}, "FOLIO_SEARXNG_URL"),
+    "brave without a key": ({"FOLIO_WEB_SEARCH": "brave"}, "FOLIO_BRAVE_API_KEY"),
+    "no price file": (
+        {
+            "FOLIO_GENERATOR": "anthropic",
+            "RAG_MODEL": "m",
+            "ANTHROPIC_API_KEY": KEY,
+            "FOLIO_PRICES": "/nowhere.yaml",
+        },
+        "FOLIO_PRICES",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    variables, named = WRONG[name]
+    with pytest.raises(FailedPrecondition, match=named) as raised:
+        assemble(settings(monkeypatch, **variables))
+    assert KEY not in raised.value.message
+
+
+@pytest.mark.integration
+async def test_serves_until_sigterm() -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "services.generator",
+        env={**os.environ, "FOLIO_INTERNAL_SECRET": SECRET, "FOLIO_LISTEN": address},
+        cwd=ROOT,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        async with grpc.aio.insecure_channel(address) as channel:
+            health = health_pb2_grpc.HealthStub(channel)
+            request = health_pb2.HealthCheckRequest(service="folio.generator.v1.GeneratorService")
+            for _ in range(300):
+                try:
+                    said = await health.Check(request, timeout=2)
+                except grpc.aio.AioRpcError:
+                    said = None
+                if said is not None and said.status == health_pb2.HealthCheckResponse.SERVING:
+                    break
+                await asyncio.sleep(0.1)
+            else:
+                pytest.fail("never SERVING")
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(process.wait(), 30) == 0
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
