@@ -287,3 +287,23 @@ def demo(context: typer.Context) -> None:
 
     profile: Profile = context.obj
     run_demo(profile.folder / "demo")
+
+
+# Scoring brings in scipy and the like, which `folio ask` should not wait for: these two pass their arguments on.
+FORWARD = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+
+
+@app.command("eval", context_settings=FORWARD)
+def evaluate(context: typer.Context) -> None:
+    """Measure answers and searches; compare runs; gate a release."""
+    from evals.cli import app as evaluation
+
+    evaluation(context.args, prog_name="folio eval", obj=context.obj)
+
+
+@app.command(context_settings=FORWARD)
+def bench(context: typer.Context) -> None:
+    """Benchmark jobs against a reranker."""
+    from evals.bench_cli import app as benchmarks
+
+    benchmarks(context.args, prog_name="folio bench", obj=context.obj)
