@@ -1,15 +1,14 @@
 """What becomes of difficult and of real PDFs: a table of outcomes, speed, memory, and where the time goes.
 
-    python -m evals.parse_report hard        all files of pdf_hard
-    python -m evals.parse_report real        financebench and mmlongbench_doc, with printed page labels checked
+    python -m evals.parse_report hard DATA   all files of DATA/pdf_hard
+    python -m evals.parse_report real DATA   all PDFs of DATA/financebench and DATA/mmlongbench_doc
     python -m evals.parse_report time FILE   the steps of one file
 
-The public data is found by FOLIO_DATA, else in shared/data beside the checkout.
+Every file has a process of its own, one after the other; seconds include its start.
 """
 
 import asyncio
 import json
-import os
 import sys
 import time
 from collections import Counter, defaultdict
@@ -21,7 +20,6 @@ from services.retriever.documents import ParsedDocument
 from services.retriever.parsing import ParseLimits, ParserPool
 from services.rpc.errors import FolioError
 
-_DATA = Path(os.environ.get("FOLIO_DATA") or Path(__file__).parents[2] / "shared" / "data")
 _PYPDF_PASSWORD = "asdfzxcv"
 _PASSWORDS = {"libreoffice-writer-password.pdf": "openpassword", "encrypted-file.pdf": "test"}
 
@@ -55,7 +53,7 @@ class Outcome:
         return "read, some pages empty" if empty else "read"
 
 
-def hard_cases(data: Path = _DATA) -> list[Case]:
+def hard_cases(data: Path) -> list[Case]:
     """The files of pdf_hard with the passwords that their collections name."""
     folder = data / "pdf_hard"
     manifest = json.loads((folder / "pdfjs" / "test_manifest.json").read_text())
@@ -72,7 +70,7 @@ def hard_cases(data: Path = _DATA) -> list[Case]:
     return cases
 
 
-def real_cases(data: Path = _DATA) -> list[Case]:
+def real_cases(data: Path) -> list[Case]:
     """Every PDF of the two sets of real documents."""
     folders = (data / "financebench", data / "mmlongbench_doc")
     return [Case(path) for folder in folders for path in sorted(folder.rglob("*.pdf"))]
@@ -173,12 +171,15 @@ def _time(path: Path) -> Iterator[str]:
 
 def main() -> None:
     """Prints one report."""
-    what, *files = sys.argv[1:]
-    if what == "time":
-        print("\n".join(_time(Path(files[0]))))
-        return
-    cases = hard_cases() if what == "hard" else real_cases()
-    print("\n".join(_report(asyncio.run(outcomes(cases, ParseLimits())))))
+    match sys.argv[1:]:
+        case ["time", file]:
+            report = _time(Path(file))
+        case ["hard" | "real" as what, data]:
+            cases = hard_cases(Path(data)) if what == "hard" else real_cases(Path(data))
+            report = _report(asyncio.run(outcomes(cases, ParseLimits())))
+        case _:
+            sys.exit(__doc__)
+    print("\n".join(report))
 
 
 if __name__ == "__main__":

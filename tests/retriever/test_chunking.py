@@ -163,14 +163,18 @@ class TestSections:
         assert bodies(parsed, chunks)[0].endswith("w69")
         assert bodies(parsed, chunks)[-1].startswith("Two b0")
 
-    def test_under_one_title_the_next_level_is_the_top(self) -> None:
+    @pytest.mark.parametrize(
+        ("words_each", "starts"), [(300, ["Handbook", "Pay"]), (20, ["Handbook"])]
+    )
+    def test_under_one_title_the_next_level_is_the_top_if_it_holds_more_than_paragraphs(
+        self, words_each: int, starts: list[str]
+    ) -> None:
         parsed = headed(
             (("Handbook",), "Handbook\n\nWords in front.\n\n"),
-            (("Handbook", "Leave"), "Leave " + words(20, "a") + "\n\n"),
-            (("Handbook", "Pay"), "Pay " + words(20, "b")),
+            (("Handbook", "Leave"), "Leave " + words(words_each, "a") + "\n\n"),
+            (("Handbook", "Pay"), "Pay " + words(words_each, "b")),
         )
-        starts = [body.split()[0] for body in bodies(parsed, chunk(parsed, WORDS))]
-        assert starts == ["Handbook", "Pay"]
+        assert [body.split()[0] for body in bodies(parsed, chunk(parsed, WORDS))] == starts
 
     def test_two_sections_of_one_name_stay_apart(self) -> None:
         parsed = headed((("FAQ",), "FAQ a\n\n"), (("FAQ",), "FAQ b"))

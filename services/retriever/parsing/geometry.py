@@ -49,36 +49,45 @@ def clip(box: Box) -> Box | None:
     return Box(left, top, right, bottom) if left < right and top < bottom else None
 
 
-def merge_lines(boxes: Iterable[Box]) -> list[Box]:
-    """Joins boxes that follow each other on one line (or one column of vertical text) into one box per line."""
+def merge_lines(boxes: Iterable[Box], size: tuple[float, float]) -> list[Box]:
+    """Joins boxes that follow each other on one line, or in one column of vertical text: one box for each.
+
+    `size` is the page's width and height: lengths across and down are compared.
+    """
     lines: list[Box] = []
+    direction = ""  # Of the last line: its second letter tells.
     for box in boxes:
-        if lines and _continues(lines[-1], box):
-            last = lines[-1]
-            lines[-1] = Box(
-                min(last.left, box.left),
-                min(last.top, box.top),
-                max(last.right, box.right),
-                max(last.bottom, box.bottom),
-            )
+        found = _direction(lines[-1], box, size) if lines else ""
+        if found and direction in ("", found):
+            lines[-1] = _around(lines[-1], box)
+            direction = found
         else:
             lines.append(box)
+            direction = ""
     return lines
 
 
-def _continues(line: Box, box: Box) -> bool:
-    across = _overlap(line.top, line.bottom, box.top, box.bottom)
-    down = _overlap(line.left, line.right, box.left, box.right)
-    gap_across = max(box.left - line.right, line.left - box.right)
-    gap_down = max(box.top - line.bottom, line.top - box.bottom)
-    # Two characters' height apart is still the same line; a column's gutter is not.
-    return (across > 0.5 and gap_across < 2 * (line.bottom - line.top)) or (
-        down > 0.9 and gap_down < 0.5 * (line.right - line.left) and _is_column(line)
+def _around(one: Box, other: Box) -> Box:
+    return Box(
+        min(one.left, other.left),
+        min(one.top, other.top),
+        max(one.right, other.right),
+        max(one.bottom, other.bottom),
     )
 
 
-def _is_column(line: Box) -> bool:
-    return line.bottom - line.top > 2 * (line.right - line.left)
+def _direction(line: Box, box: Box, size: tuple[float, float]) -> str:
+    """How a box goes on from a line: "across", "down", or not at all."""
+    width = (line.right - line.left) * size[0]
+    height = (line.bottom - line.top) * size[1]
+    if _overlap(line.top, line.bottom, box.top, box.bottom) > 0.5:
+        # Two characters' height apart is still the same line; a column's gutter is not.
+        gap = max(box.left - line.right, line.left - box.right) * size[0]
+        return "across" if gap < 2 * height else ""
+    if _overlap(line.left, line.right, box.left, box.right) > 0.9:
+        gap = max(box.top - line.bottom, line.top - box.bottom) * size[1]
+        return "down" if gap < width else ""
+    return ""
 
 
 def _overlap(a0: float, a1: float, b0: float, b1: float) -> float:

@@ -76,4 +76,4 @@ def _boxes(page: pdf.PageText, start: int, end: int) -> list[Box]:
         box = clip(glyphs.frame.shown(glyphs.box(source)))
         if box is not None:
             boxes.append(box)
-    return merge_lines(boxes)
+    return merge_lines(boxes, glyphs.frame.size)

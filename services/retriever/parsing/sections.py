@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
 
 from services.retriever.documents import Section
 
 _SHORT_PREAMBLE = 200  # Characters.
+_SUBSTANTIAL = 800  # Characters, the median of a level's sections: about 200 tokens.
 
 
 @dataclass(frozen=True)
@@ -47,12 +50,20 @@ def top_level(sections: Sequence[Section]) -> list[int]:
     """The offsets at which top-level sections start, the first one 0.
 
     Top level is the highest level with more than one section: under one heading that is the title of the whole
-    document, the sections of the next level count. Text in front of the first of them stands alone, unless it is
-    short: a title is no passage. Where no level has two sections, the document is one.
+    document, the sections of the next level count, if most of them are more than a paragraph. Text in front of the
+    first of them stands alone, unless it is short: a title is no passage. Where no level has two sections, the
+    document is one.
     """
     deepest = max((len(section.path) for section in sections), default=0)
-    levels = (_starts(sections, depth) for depth in range(1, deepest + 1))
-    starts = next((found for found in levels if len(found) > 1), [0])
+    length = sections[-1].char_end if sections else 0
+    starts = [0]
+    for depth in range(1, deepest + 1):
+        found = _starts(sections, depth)
+        if len(found) > 1:
+            sizes = [end - start for start, end in pairwise([*found, length])]
+            if depth == 1 or median(sizes) >= _SUBSTANTIAL:
+                starts = found
+            break
     return [0, *starts[1:]] if starts[0] < _SHORT_PREAMBLE else [0, *starts]
 
 
