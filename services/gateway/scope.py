@@ -124,6 +124,8 @@ def _documents(text: str, known: Sequence[KnownDocument]) -> list[KnownDocument]
         name = [word for word in words if not _EDITION.fullmatch(word)]
         years = [word for word in words if _YEAR.fullmatch(word)] or [document.published_on[:4]]
         for phrase, alone in _names(name):
+            if phrase not in text:
+                continue
             match = re.search(
                 rf"\b{_CUE} (?:the |our |your )?(?:((?:19|20)\d\d) )?(?:edition of the )?{re.escape(phrase)}"
                 rf"(?: (?:edition )?(?:of )?(?:the )?((?:19|20)\d\d))?\b",

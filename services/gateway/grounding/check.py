@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.gateway.grounding.factual import facts
+from services.gateway.grounding.numbers import LONG_WORD
 from services.gateway.grounding.quotes import SourceText, Span, find
 from services.gateway.grounding.support import flips_negation, missing_figures
 from services.gateway.grounding.text import neutralise
 
 MAX_SENTENCES = 200
 MAX_QUOTES = 50
+MAX_CHARACTERS = 10_000
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,8 @@ def check_sentence(sentence: DraftSentence, sources: Sequence[SourceText]) -> Ch
     reasons: list[str] = []
     if len(sentence.quotes) > MAX_QUOTES:
         return CheckedSentence(text, (), (f"it has more than {MAX_QUOTES} quotes",))
+    if len(text) > MAX_CHARACTERS or LONG_WORD.search(text):
+        return CheckedSentence(text, (), ("it is too long, or a word of it is, to be checked",))
     for draft in sentence.quotes:
         if not 0 <= draft.source < len(sources):
             reasons.append("it cites a source that there is not")
@@ -104,7 +108,7 @@ def check_sentence(sentence: DraftSentence, sources: Sequence[SourceText]) -> Ch
         reasons.append(f"it states a {min(kinds)} without a source")
     elif kinds:
         texts = [quote.text for quote in quotes]
-        sections = [sources[index].text for index in sorted({quote.source for quote in quotes})]
+        sections = [sources[index] for index in sorted({quote.source for quote in quotes})]
         missing = missing_figures(text, texts, sections)
         reasons += [f"it states a {kind} that its sources do not" for kind in missing]
         if flips_negation(text, texts):

@@ -39,8 +39,8 @@ _DATE = re.compile(
 _NUMBER = re.compile(rf"\d|[½¼¾]|\b(?:{'|'.join(NUMBER_WORDS)})\b", re.IGNORECASE)
 # Letters and digits in one word, or joined by hyphens, slashes and underscores; a path, an address, a version.
 _CODE = re.compile(
-    r"\b(?=[\w/-]*\d)(?=[\w/-]*[A-Za-z])[A-Za-z0-9]+(?:[-_/][A-Za-z0-9]+)*\b"
-    r"|\b[A-Z]{2,}[-_/][A-Z0-9]+\b|https?://\S+|\b[\w.+-]+@[\w-]+\.\w+|\bv?\d+\.\d+\.\d+\b|\b[a-z]+_[a-z_]+\b"
+    r"\b(?=[A-Za-z0-9_/-]*\d)(?=[A-Za-z0-9_/-]*[A-Za-z])[A-Za-z0-9]+(?:[-_/][A-Za-z0-9]+)*\b"
+    r"|\b[A-Z]{2,}[-_/][A-Z0-9]+\b|https?://\S+|\b[A-Za-z0-9_.+-]+@[A-Za-z0-9-]+\.\w+|\bv?\d+\.\d+\.\d+\b|\b[a-z]+_[a-z_]+\b"
 )
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s|m|km|kg|mm|cm|h|am|pm)", re.IGNORECASE)
 _INSTRUCTION = re.compile(

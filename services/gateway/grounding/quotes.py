@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from services.gateway.grounding.numbers import Figures, figures
 from services.gateway.grounding.text import Normalised, normalise
 
 # A quote longer than this is not one.
 MAX_QUOTE_CHARACTERS = 20_000
+# Of a quote that stands in more places, only the first are looked at.
+MAX_PLACES = 200
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,10 @@ class SourceText:
     @cached_property
     def hyphenated(self) -> Normalised:
         return normalise(self.text, join_hyphens=False)
+
+    @cached_property
+    def figures(self) -> Figures:
+        return figures(self.text)
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,7 @@ def find(quote: str, source: SourceText, hint: int | None = None) -> Span | None
 
 def _occurrences(wanted: str, text: str) -> list[int]:
     found, at = [], text.find(wanted)
-    while at >= 0:
+    while at >= 0 and len(found) < MAX_PLACES:
         if not _splits(text, at) and not _splits(text, at + len(wanted)):
             found.append(at)
         at = text.find(wanted, at + 1)

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 
 from services.gateway.grounding.numbers import Date, figures
+from services.gateway.grounding.quotes import SourceText
 from services.gateway.grounding.text import normalise
 
 _NEGATION = re.compile(
-    r"\b(?:not|no|never|none|nothing|nobody|neither|nor|without|cannot|unable|prohibited|forbidden|\w+n['\u2019]t)\b",
+    r"\b(?:not|no|never|none|nothing|nobody|neither|nor|without|cannot|unable|prohibited|forbidden|[a-z]+n['\u2019]t)\b",
     re.IGNORECASE,
 )
 # Negations that bound a number instead of denying anything: "no later than", "not more than".
@@ -28,34 +30,33 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 SAME_SUBJECT = 0.7
 
 
-def missing_figures(sentence: str, quotes: Sequence[str], sections: Sequence[str]) -> list[str]:
+def missing_figures(
+    sentence: str, quotes: Sequence[str], sections: Sequence[SourceText]
+) -> list[str]:
     """Kinds of figures that a sentence states and neither its quotes nor their sections do: number, date, code."""
     claimed = figures(sentence)
-    evidence = [figures(text) for text in (*quotes, *sections)]
-    numbers = frozenset().union(*(found.numbers for found in evidence))
+    evidence = [*map(figures, quotes), *(section.figures for section in sections)]
     days = frozenset(date for found in evidence for readings in found.dates for date in readings)
-    years = numbers | {year for year, _, _ in days}
-    whole = "\n".join((*quotes, *sections)).casefold()
+    numbers = frozenset().union(*(found.numbers for found in evidence))
+    numbers |= {Decimal(value) for date in days for value in date}
+    codes = frozenset().union(*(found.codes for found in evidence))
     missing = []
-    known_numbers = numbers | {value for date in days for value in date}
-    if not claimed.numbers <= known_numbers:
+    if not claimed.numbers <= numbers:
         missing.append("number")
-    if not all(any(_dated(date, days, years) for date in readings) for readings in claimed.dates):
+    if not all(any(_dated(date, days, numbers) for date in readings) for readings in claimed.dates):
         missing.append("date")
-    if not claimed.codes <= frozenset().union(*(found.codes for found in evidence)) and not all(
-        code in whole for code in claimed.codes
-    ):
+    if not claimed.codes <= codes:
         missing.append("code")
     return missing
 
 
-def _dated(date: Date, known: frozenset[Date], years: frozenset[object]) -> bool:
+def _dated(date: Date, known: frozenset[Date], numbers: frozenset[Decimal]) -> bool:
     year, month, day = date
     if date in known:
         return True
     if year == 0:
         return any((month, day) == other[1:] for other in known)
-    return (0, month, day) in known and year in years
+    return (0, month, day) in known and year in numbers
 
 
 def flips_negation(sentence: str, quotes: Sequence[str]) -> bool:

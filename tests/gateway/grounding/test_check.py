@@ -53,6 +53,8 @@ def test_a_source_that_there_is_not_is_never_the_last_one(source: int) -> None:
         [said("Staff get 99 weeks.", (0, "entitled to 16 weeks of leave"))],
         [said("Apply by 1 June.", (0, "Apply by 1 June.")), said("Lunch is free for all.")],
         [said("x", (0, "Apply by 1 June."))] * 201,
+        [said("See https://example.org/?" + "q" * 300, (0, "Apply by 1 June."))],
+        [said("Apply. " * 2000, (0, "Apply by 1 June."))],
     ],
 )
 def test_an_answer_without_proof_is_not_grounded(answer: list[DraftSentence]) -> None:

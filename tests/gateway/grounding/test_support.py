@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 
 from services.gateway.grounding.numbers import figures
+from services.gateway.grounding.quotes import SourceText
 from services.gateway.grounding.support import flips_negation, missing_figures
 
 
@@ -83,7 +84,7 @@ def test_one_as_a_pronoun_is_no_number() -> None:
 def test_figures_must_be_in_the_quote_or_its_section(sentence: str, missing: list[str]) -> None:
     quotes = ["Staff get 16 weeks at 1,000 euros."]
     sections = ["Due on 5 January 2025. Part PX-204. See https://example.org/a for more."]
-    assert missing_figures(sentence, quotes, sections) == missing
+    assert missing_figures(sentence, quotes, [SourceText(text) for text in sections]) == missing
 
 
 def test_a_number_is_not_a_part_of_another() -> None:
