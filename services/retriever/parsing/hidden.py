@@ -3,6 +3,8 @@
 It is left out of the document's text and reported in its warnings: a sentence that nobody can see must not be
 quoted as if it stood there, nor steer an answer. The exception is the text layer that an OCR program puts, invisible,
 over a scanned page.
+
+Not found: dark text under a picture or a filled box, and layers (optional content) that are switched off.
 """
 
 from dataclasses import dataclass

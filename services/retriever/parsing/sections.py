@@ -7,6 +7,7 @@ from statistics import median
 
 from services.retriever.documents import Section
 
+_MAX_HEADINGS = 10_000  # The last one's section holds the rest of the document.
 _SHORT_PREAMBLE = 200  # Characters.
 _SUBSTANTIAL = 800  # Characters, the median of a level's sections: about 200 tokens.
 
@@ -35,7 +36,7 @@ def build(headings: Sequence[Heading], length: int) -> tuple[Section, ...]:
     sections: list[Section] = []
     path: list[Heading] = []
     start = 0
-    for heading in ordered:
+    for heading in ordered[:_MAX_HEADINGS]:
         if heading.offset > start:
             sections.append(_section(path, start, heading.offset))
             start = heading.offset
