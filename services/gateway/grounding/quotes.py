@@ -9,7 +9,7 @@ from services.gateway.grounding.text import Normalised, normalise
 # A quote longer than this is not one.
 MAX_QUOTE_CHARACTERS = 20_000
 # Of a quote that stands in more places, only the first are looked at.
-MAX_PLACES = 200
+MAX_PLACES = 500
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,9 @@ def find(quote: str, source: SourceText, hint: int | None = None) -> Span | None
 
 def _occurrences(wanted: str, text: str) -> list[int]:
     found, at = [], text.find(wanted)
-    while at >= 0 and len(found) < MAX_PLACES:
+    for _ in range(MAX_PLACES):
+        if at < 0:
+            break
         if not _splits(text, at) and not _splits(text, at + len(wanted)):
             found.append(at)
         at = text.find(wanted, at + 1)
