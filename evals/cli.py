@@ -83,6 +83,7 @@ def run(
     held_out: HeldOut = False,
     concurrency: Concurrency = 4,
     fresh: Fresh = False,
+    quick: Quick = False,
     start: Start = None,
     address: Address = "",
     key: Key = None,
@@ -91,7 +92,7 @@ def run(
     with failures():
         found = making.load_sets(golden or [])
         rungs = making.rungs_named(rung) if rung else (CONFIGURED,)
-        plan = Plan(rungs, output, held_out, concurrency, fresh, threshold)
+        plan = Plan(rungs, output, held_out, concurrency, fresh, threshold, quick)
         with connected(context, found, start, address, key) as there, showing.bars() as bars:
             summary = asyncio.run(making.evaluate(there, found, plan, bars))
         _save(summary, output)
@@ -125,12 +126,16 @@ def sweep(
     output: Output = Path("build/eval/sweep"),
     golden: Golden = None,
     rung: RungNames = None,
+    false_answer_cost: Annotated[
+        float, typer.Option(min=0, help="what a false answer costs; one left out costs 1")
+    ] = 1.0,
     write: Annotated[
         Path | None,
         typer.Option(file_okay=False, help="also write the gateway's calibration files here"),
     ] = None,
     concurrency: Concurrency = 4,
     fresh: Fresh = False,
+    quick: Quick = False,
     start: Start = None,
     address: Address = "",
     key: Key = None,
@@ -138,9 +143,11 @@ def sweep(
     """Thresholds from .1 to .9 for the model that ranks on each rung; writes its calibration."""
     with failures():
         found = making.load_sets(golden or [])
-        plan = Plan(making.rungs_named(rung or SWEPT), output, False, concurrency, fresh)
+        plan = Plan(
+            making.rungs_named(rung or SWEPT), output, False, concurrency, fresh, quick=quick
+        )
         with connected(context, found, start, address, key) as there, showing.bars() as bars:
-            sweeps = asyncio.run(making.sweep_rungs(there, found, plan, bars))
+            sweeps = asyncio.run(making.sweep_rungs(there, found, plan, bars, false_answer_cost))
         rows = making.with_sweeps({}, sweeps)
         output.with_suffix(".json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
         for one in sweeps:
@@ -216,7 +223,7 @@ def make(
         )
         with making.own_suite(folder / "suite", golden) as there, showing.bars() as bars:
             summary = asyncio.run(making.evaluate(there, golden, plan, bars))
-            always = replace(plan, rungs=(FUSED, LATE), output=folder / "sweep", quick=False)
+            always = replace(plan, rungs=(FUSED, LATE), output=folder / "sweep")
             sweeps = asyncio.run(making.sweep_rungs(there, golden, always, bars))
         summary = making.with_sweeps(summary, sweeps)
         showing.console.print(showing.ladder(summary))

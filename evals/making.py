@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -51,23 +51,21 @@ async def evaluate(
 
 
 async def sweep_rungs(
-    connection: Connection, golden: GoldenSet, plan: Plan, progress: Progress
+    connection: Connection,
+    golden: GoldenSet,
+    plan: Plan,
+    progress: Progress,
+    false_answer_cost: float = 1.0,
 ) -> list[Sweep]:
     """A sweep of the model that ranks last on each rung of the plan, from one run that always answers."""
-    always = Plan(
-        plan.rungs,
-        plan.output,
-        plan.held_out,
-        plan.concurrency,
-        plan.fresh,
-        answer_threshold=asking.ALWAYS,
-    )
+    always = replace(plan, answer_threshold=asking.ALWAYS)
     summary, measured = await run_golden(connection, golden, always, progress)
     found = {}
     for each in measured:
         if each.skipped:
             raise FailedPrecondition(f"{each.rung.name} cannot be swept: {each.skipped}")
-        one = sweep(each.records, f"{summary['set']['name']} {golden.digest[:12]}")
+        dataset = f"{summary['set']['name']} {golden.digest[:12]}"
+        one = sweep(each.records, dataset, false_answer_cost=false_answer_cost)
         found[one.model, one.signal] = one
     return list(found.values())
 

@@ -1,5 +1,6 @@
 """How a run looks in a terminal: a progress bar while it goes, a table of the rungs when it is done."""
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -21,7 +22,9 @@ from evals.records import Record
 from evals.rungs import Rung
 from evals.sweep import Sweep
 
-console = Console(highlight=False)
+# A file or a pipe has no width of its own; tables keep one that they fit in.
+WIDTH = None if sys.stdout.isatty() else 140
+console = Console(highlight=False, width=WIDTH)
 errors = Console(stderr=True, highlight=False)
 
 

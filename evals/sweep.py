@@ -1,8 +1,8 @@
 """Thresholds from .1 to .9: what is answered falsely and what is left unanswered at each; and the calibration file.
 
 A run that answers whatever the probability (asking.ALWAYS) holds all that a sweep needs: below a threshold a question
-is abstained, from it on it has the score that its answer got. The probability is fitted on the very run, five-fold: a
-question's own label is not in the fit that gives its probability.
+is abstained, from it on it has the score that its answer got. A run that only searches shows the route alone. The
+probability is fitted on the very run, five-fold: a question's own label is not in the fit that gives its probability.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from datetime import date
 
 import numpy as np
 
-from evals.answers import ABSTAINED, CORRECT, Rates, rates
+from evals.answers import ABSTAINED, CORRECT, WRONG, Rates, rates
 from evals.records import Record
 from services.gateway.calibration import Calibration, fit, sigmoid
 from services.rpc.errors import FailedPrecondition
@@ -52,9 +52,9 @@ class Sweep:
     isotonic: tuple[tuple[float, float], ...]
 
 
-def sweep(records: Sequence[Record], dataset: str, *, false_answers: float = 0.05) -> Sweep:
-    """Fits and sweeps. The threshold chosen is the least of a fine grid whose false-answer rate is at most
-    `false_answers`; where none is, the one with the fewest false answers.
+def sweep(records: Sequence[Record], dataset: str, *, false_answer_cost: float = 1.0) -> Sweep:
+    """Fits and sweeps. The threshold chosen is the least of a fine grid that makes false_answer_cost * false-answer
+    rate + over-abstention rate + wrong-answer rate least.
 
     FailedPrecondition where the records have no signal, signals of several models, or only one kind of question.
     """
@@ -85,7 +85,7 @@ def sweep(records: Sequence[Record], dataset: str, *, false_answers: float = 0.0
             signal=signal,
             slope=slope,
             intercept=intercept,
-            threshold=_choose(fine, curve, false_answers),
+            threshold=min(fine, key=lambda limit: (cost(curve[limit], false_answer_cost), limit)),
             dataset=dataset,
             date=date.today().isoformat(),
             questions=len(signals),
@@ -102,10 +102,22 @@ def at_threshold(signals: Sequence[Signal], probabilities: Sequence[float], limi
     scored = []
     for signal, probability in zip(signals, probabilities, strict=True):
         expect, score = signal.record.expect, signal.record.score
+        if not score:
+            # A search made no answer: what would be answered counts as a right one where there is one.
+            score = CORRECT if signal.answerable else WRONG
         if probability < limit:
             score = ABSTAINED if expect in ("answer", "clarify") else CORRECT
         scored.append((expect, score))
     return rates(scored)
+
+
+def cost(found: Rates, false_answer_cost: float) -> float:
+    """What a threshold costs: falsely answered, left unanswered, answered wrongly."""
+    return (
+        false_answer_cost * (found.false_answer_rate or 0.0)
+        + (found.over_abstention_rate or 0.0)
+        + (found.wrong_answer_rate or 0.0)
+    )
 
 
 def isotonic(values: Sequence[float], labels: Sequence[bool]) -> list[tuple[float, float]]:
@@ -167,18 +179,6 @@ def _held_out(signals: Sequence[Signal]) -> list[float]:
             if own == fold:
                 found[position] = sigmoid(slope * signals[position].value + intercept)
     return found
-
-
-def _choose(grid: Sequence[float], curve: dict[float, Rates], allowed: float) -> float:
-    def false_answers(limit: float) -> float:
-        return curve[limit].false_answer_rate or 0.0
-
-    fit_for_use = [limit for limit in grid if false_answers(limit) <= allowed]
-    return (
-        min(fit_for_use)
-        if fit_for_use
-        else min(grid, key=lambda limit: (false_answers(limit), limit))
-    )
 
 
 def _step(stairs: Sequence[tuple[float, float]], value: float) -> float:
