@@ -30,6 +30,7 @@ _UNSEEN = (
 _LETTER = r"[^\W\d_]"
 _SPECIAL = re.compile(
     rf"(?P<hyphen>(?<={_LETTER})[-\u2010]{_UNSEEN}*[ \t]*\r?\n[ \t\r]*(?={_LETTER})|{LINE_HYPHEN})"
+    r"|(?P<leader>(?P<dot>[._\xb7])(?:[ \xa0]{0,2}(?P=dot)){3,})"
     r"|(?P<soft>\xad[ \t]*\r?\n[ \t]*)"
     rf"|(?P<space>{_UNSEEN}*(?:[^\S ]| (?=[{_SPACE}]|{_UNSEEN}))(?:[{_SPACE}]|{_UNSEEN})*)"
     rf"|(?P<unseen>{_UNSEEN}+)"
@@ -109,6 +110,9 @@ def _replacement(kind: str, found: str, raw: str, start: int, end: int) -> str:
             # A word that goes on in lower case was broken by the typesetter; "Anglo-Saxon" and "pre-1990" were not.
             broken = raw[start - 1 : start].isalpha() and raw[end : end + 1].islower()
             return "" if broken else "-"
+        case "leader":
+            # The dots of a table of contents and the lines of a form: each would be a token.
+            return found[0] * 3
         case "pair":
             high, low = map(ord, found)
             return chr(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))

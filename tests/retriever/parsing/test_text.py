@@ -33,6 +33,8 @@ from services.retriever.parsing.text import LINE_HYPHEN, clean, clean_line, posi
         ("\u1112\u1161\u11ab\u1100\u116e\u11a8", "한국"),
         ("x² ½ Ⅳ №", "x² ½ Ⅳ №"),
         ("a\xa0 \t b", "a b"),
+        ("1 Scope . . . . . . . 12\n2 Terms.......13", "1 Scope ... 12\n2 Terms...13"),
+        ("Name: ________ and so on...", "Name: ___ and so on..."),
         ("one\r\ntwo\r\n\r\nthree\n\n\n\nfour", "one\ntwo\n\nthree\n\nfour"),
         ("  \n text \n ", "text"),
         ("abc\u202edef\u202c\u200b\ufeffg", "abcdefg"),
