@@ -15,7 +15,7 @@ import pypdfium2.raw as c
 from services.retriever.parsing.geometry import clip
 from services.retriever.parsing.glyphs import Glyphs
 
-_TINY_POINTS = 1.0
+_TINY_POINTS = 1.5  # Print stops being legible at about three.
 # A page is a scan when images cover this much of it and this much of its text is invisible.
 _SCAN_COVER = 0.5
 _SCAN_INVISIBLE = 0.9
@@ -34,7 +34,7 @@ class Hidden:
 
 
 def find(page: pdfium.PdfPage, glyphs: Glyphs) -> Hidden:
-    """Marks the characters of a page that are invisible, white on white, off the page or below one point."""
+    """Marks the characters of a page that are invisible, white on white, off the page or below 1.5 points."""
     flags = bytearray(len(glyphs.chars))
     layer = _is_text_layer(page, glyphs)
     light = [run for run in glyphs.runs if run[2].light and not run[2].invisible]

@@ -94,7 +94,7 @@ class TestHiddenText:
         [
             b"3 Tr " + text("hidden words", y=500) + b"0 Tr ",
             b"1 1 1 rg " + text("hidden words", y=500) + b"0 g ",
-            text("hidden words", y=500, size=0.5),
+            text("hidden words", y=500, size=1),
             text("hidden words", x=-400, y=500),
             text("hidden words", y=2000),
         ],
