@@ -1,0 +1,106 @@
+"""A ColBERT checkpoint through PyLate: our scores are PyLate's own.
+
+The checkpoint is built here: the embedded model's weights and a random projection to 64 dimensions,
+which is enough for equality. Needs the extra `pylate`.
+"""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from native import maxsim
+from services.colbert.settings import ColbertSettings
+from services.minilm import weights
+
+pylate = pytest.importorskip("pylate", reason="the extra `pylate` is not installed")
+pytestmark = [pytest.mark.slow, pytest.mark.integration]
+
+QUERIES = ["How long is the parental leave?", "pump"]
+DOCUMENTS = [
+    "Full-time staff are entitled to 16 weeks of paid parental leave.",
+    "The pump P-2041, as delivered, is served every 24 months!",
+    "Travel is booked through the office. " * 60,
+    "a",
+]
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import torch
+    from pylate.models import ColBERT
+
+    torch.manual_seed(1)
+    model = ColBERT(
+        str(weights.model_dir()),
+        embedding_size=64,
+        query_length=24,
+        document_length=100,
+        query_prefix="[Q] ",
+        document_prefix="[D] ",
+        device="cpu",
+    )
+    path = tmp_path_factory.mktemp("checkpoint") / "colbert-random"
+    model.save(str(path))
+    return path
+
+
+@pytest.fixture(scope="module")
+def encoder(checkpoint: Path) -> object:
+    from services.colbert.encoders.pylate import PyLateEncoder
+
+    settings = ColbertSettings.model_validate(
+        {
+            "internal_secret": "x" * 32,
+            "database_url": "postgresql://",
+            "encoder": "pylate",
+            "model": str(checkpoint),
+        }
+    )
+    return PyLateEncoder.create(settings)
+
+
+def test_the_checkpoints_configuration_is_followed(encoder: object) -> None:
+    assert (encoder.dim, encoder.query_length, encoder.document_length) == (64, 24, 100)
+    (query,) = encoder.encode_queries([QUERIES[1]])
+    # Expanded with [MASK] to the query's length.
+    assert query.vectors.shape == (24, 64)
+    assert query.tokens[-1] == "[MASK]"
+    with_commas, without = encoder.encode_documents(["one, two, three!", "one two three"])
+    # Punctuation is skipped.
+    assert len(with_commas.vectors) == len(without.vectors)
+    assert [item.truncated for item in encoder.encode_documents(DOCUMENTS)] == [
+        False,
+        False,
+        True,
+        False,
+    ]
+
+
+def test_scores_are_pylates_own(encoder: object, checkpoint: Path) -> None:
+    from pylate import rank
+    from pylate.models import ColBERT
+
+    model = ColBERT(str(checkpoint), device="cpu")
+    theirs = rank.rerank(
+        documents_ids=[list(range(len(DOCUMENTS)))] * len(QUERIES),
+        queries_embeddings=model.encode(QUERIES, is_query=True, show_progress_bar=False),
+        documents_embeddings=[model.encode(DOCUMENTS, is_query=False, show_progress_bar=False)]
+        * len(QUERIES),
+    )
+    documents = [item.vectors for item in encoder.encode_documents(DOCUMENTS)]
+    for query, ranking in zip(encoder.encode_queries(QUERIES), theirs, strict=True):
+        ours = maxsim.scores(query.vectors, documents)
+        expected = {item["id"]: item["score"] for item in ranking}
+        np.testing.assert_allclose(ours, [expected[n] for n in range(len(ours))], rtol=1e-4)
+
+
+def test_the_revision_names_the_weights(encoder: object, checkpoint: Path) -> None:
+    assert len(encoder.revision) == 12
+    assert encoder.revision != hashlib.sha256(b"").hexdigest()[:12]
+    assert encoder.model == "colbert-random"
+
+
+def test_a_blank_document_has_no_token(encoder: object) -> None:
+    assert [len(item.vectors) for item in encoder.encode_documents(["", " \n"])] == [0, 0]
