@@ -34,7 +34,6 @@ MAX_SOCKET_FOLDER = 88
 
 SERVER_SETTINGS: Mapping[str, str] = {
     "listen_addresses": "",
-    "shared_preload_libraries": "pg_textsearch",
     "max_connections": "100",
     "shared_buffers": "128MB",
     # A partition per organization, each with its indexes: one statement may lock them all.

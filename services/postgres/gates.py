@@ -14,7 +14,6 @@ class Facts:
 
     server_version: str
     pgvector_version: str
-    textsearch_version: str
     schema_version: int
 
 
@@ -26,10 +25,7 @@ async def check(pool: TenantPool, schema_version: int) -> Facts:
         vector = await _pgvector(connection)
         await _schema(connection, schema_version)
         server = await _one(connection, "show server_version")
-        textsearch = await _one(
-            connection, "select extversion from pg_extension where extname = 'pg_textsearch'"
-        )
-    return Facts(str(server), vector, str(textsearch or ""), schema_version)
+    return Facts(str(server), vector, schema_version)
 
 
 async def _one(connection: Connection, query: str) -> object:

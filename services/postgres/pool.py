@@ -5,6 +5,7 @@ pool. The policies read it; every query names the organization as well, so that 
 """
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,6 +14,7 @@ import psycopg
 from pgvector.psycopg import register_vector_async
 from psycopg import AsyncConnection
 from psycopg.rows import TupleRow
+from psycopg.types.string import StrDumperUnknown
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from services.postgres.settings import PostgresSettings
@@ -25,6 +27,8 @@ Pool = AsyncConnectionPool[Connection]
 # How long the pool tries to restore a lost connection before the next request starts a new try. Its waits double,
 # so a long value would keep it asleep well after the database is back.
 RECONNECT_S = 4.0
+
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 _BEGIN = """
 select set_config('app.organization_id', %(organization)s, true),
@@ -50,7 +54,18 @@ class TenantPool:
 async def _configure(connection: Connection) -> None:
     """Once per new connection: the vector type. Fails, and is retried, until the schema has been migrated."""
     await register_vector_async(connection)
+    connection.adapters.register_dumper(str, StorableStr)
     await connection.commit()
+
+
+class StorableStr(StrDumperUnknown):
+    """Any text as PostgreSQL can keep it: NUL and lone surrogates become U+FFFD, so that offsets stay true.
+
+    Parsers clean what they read; this is for what comes by any other way, a question or a request id.
+    """
+
+    def dump(self, obj: str) -> bytes:
+        return _UNSTORABLE.sub("\ufffd", obj).encode()
 
 
 @asynccontextmanager

@@ -5,6 +5,7 @@ The lists are deterministic: ties go by id, and a list is never cut inside a tie
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from pgvector import Vector
@@ -16,6 +17,9 @@ from services.retriever.embedders import Vectors
 from services.retriever.records import DOCUMENT_FILTER, Filter
 
 Ranked = list[tuple[int, float]]
+
+# Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009): b 0.5 to 0.8, k1 1.2 to 2.
+K1, B = 1.2, 0.75
 
 # Filters are of whole documents, so what passes is a sum over documents, exact and cheap.
 _ELIGIBLE = f"""
@@ -41,17 +45,7 @@ _DENSE_EXACT = sql.SQL("""
 select id, {column} <=> %(vector)s as distance {where} and {column} is not null
 order by ({column} <=> %(vector)s) + 0, id limit %(limit)s
 """)
-_BM25 = sql.SQL("""
-select id, search_text <@> to_bm25query(%(query)s, 'chunks_bm25') as score {where}
-order by search_text <@> to_bm25query(%(query)s, 'chunks_bm25') limit %(limit)s
-""")
-_LEXEMES = sql.SQL("""
-with query as (select string_agg(quote_literal(lexeme), ' | ')::tsquery as words
-                 from unnest(tsvector_to_array(to_tsvector('english', %(query)s))) lexeme)
-select id, -ts_rank_cd(to_tsvector('english', search_text), (select words from query), 1) as score {where}
-and to_tsvector('english', search_text) @@ (select words from query)
-order by score, id limit %(limit)s
-""")
+_SPARSE = (Path(__file__).parent / "sparse.sql").read_text().encode()
 
 
 @dataclass(frozen=True)
@@ -95,39 +89,31 @@ async def dense(
 
     found: Ranked = []
     if within.eligible > exact_below:
+        # The planner's estimate of an HNSW scan is high: at some thousand rows it would rather sort them all.
+        await connection.execute("set local enable_sort = off")
         found = await _past_ties(lambda limit: ask(_DENSE, limit), k)
+        await connection.execute("set local enable_sort = on")
     if len(found) < min(k, within.eligible):
         found = await ask(_DENSE_EXACT, k)
     return [(identifier, 1.0 - distance) for identifier, distance in found]
 
 
 async def sparse(
-    connection: Connection, within: Scope, query: str, k: int, *, bm25: bool
+    connection: Connection, within: Scope, query: str, k: int, *, k1: float = K1, b: float = B
 ) -> Ranked:
-    """(id, BM25 or ts_rank_cd score, higher is better), best first; only chunks that hold a word of the query."""
-    if not query.strip():
-        return []
-    statement = (_BM25 if bm25 else _LEXEMES).format(where=_WHERE)
-
-    async def ask(limit: int) -> Ranked:
-        cursor = await connection.execute(
-            statement,
-            {
-                "organization": within.organization_id,
-                "documents": within.documents,
-                "query": query,
-                "limit": limit,
-            },
-        )
-        # A plan without the index also returns rows that match nothing, with a score of 0.
-        return [
-            (row[0], float(row[1]))
-            for row in await cursor.fetchall()
-            if row[1] is not None and row[1] < 0
-        ]
-
-    found = await _past_ties(ask, k)
-    return [(identifier, -score) for identifier, score in found]
+    """(id, BM25 score), best first; only chunks that hold a word of the query, any word."""
+    cursor = await connection.execute(
+        _SPARSE,
+        {
+            "organization": within.organization_id,
+            "documents": within.documents,
+            "query": query,
+            "k1": k1,
+            "b": b,
+            "limit": k,
+        },
+    )
+    return [(row[0], float(row[1])) for row in await cursor.fetchall()]
 
 
 def sparse_query(text: str) -> str:

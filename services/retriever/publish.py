@@ -8,9 +8,6 @@ from services.postgres.pool import Connection
 from services.retriever import embedding_cache, vocabulary
 from services.rpc.errors import FailedPrecondition, NotFound, PermissionDenied
 
-# Who caches what a principal may see listens here; the payload is the organization's id.
-CHANNEL = "folio_visibility"
-
 _LOCK = """
 select d.current_version, d.rooftop_id, v.status, v.outcome, v.words,
        coalesce(o.words, '{}') as old_words, coalesce(o.chunk_count, 0) as old_chunks
@@ -21,6 +18,20 @@ left join document_versions o
   on o.organization_id = d.organization_id and o.document_id = d.id and o.version = d.current_version
 where d.organization_id = %(organization)s and d.id = %(document_id)s
 for update of d
+"""
+_POSTINGS = """
+with inserted as (
+    insert into postings (organization_id, lexeme, chunk_id, document_id, rooftop_id, tf, length)
+    select c.organization_id, word.lexeme, c.id, c.document_id, c.rooftop_id, cardinality(word.positions), total.length
+    from chunks c
+    cross join lateral to_tsvector('english', concat_ws(E'\\n', c.heading, c.body, c.terms)) as words
+    cross join lateral (select sum(cardinality(positions))::integer as length from unnest(words)) total
+    cross join lateral unnest(words) word
+    where c.organization_id = %(organization)s and c.document_id = %(document_id)s and c.version = %(version)s
+    returning tf
+)
+update document_versions set lexeme_count = (select coalesce(sum(tf), 0) from inserted)
+where organization_id = %(organization)s and document_id = %(document_id)s and version = %(version)s
 """
 _HASHES = """
 select distinct text_sha256 from chunks
@@ -64,6 +75,7 @@ async def publish(
         "and document_id = %(document_id)s and version = %(version)s",
         key,
     )
+    await connection.execute(_POSTINGS, key)
     await connection.execute(
         "update document_versions set status = outcome, published_at = now() where organization_id = %(organization)s "
         "and document_id = %(document_id)s and version = %(version)s",
@@ -79,7 +91,6 @@ async def publish(
     await vocabulary.replace(
         connection, organization_id, found["rooftop_id"], found["old_words"], found["words"]
     )
-    await _tell(connection, organization_id)
 
 
 async def delete(connection: Connection, organization_id: int, document_id: int) -> int:
@@ -99,7 +110,6 @@ async def delete(connection: Connection, organization_id: int, document_id: int)
     await vocabulary.replace(
         connection, organization_id, found["rooftop_id"], found["old_words"], []
     )
-    await _tell(connection, organization_id)
     return chunks.rowcount
 
 
@@ -118,7 +128,3 @@ async def _lock(connection: Connection, key: dict[str, int]) -> dict[str, Any]:
     raise PermissionDenied(
         "this document belongs to the whole organization, which alone may change it"
     )
-
-
-async def _tell(connection: Connection, organization_id: int) -> None:
-    await connection.execute("select pg_notify(%s, %s)", [CHANNEL, str(organization_id)])

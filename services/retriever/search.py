@@ -95,13 +95,20 @@ class _Lists:
 
 
 class Searcher:
-    """Searches with one embedder in one column. `bm25`: the server has pg_textsearch."""
+    """Searches with one embedder in one column."""
 
     def __init__(
-        self, pool: TenantPool, embedder: Embedder, column: str, *, bm25: bool, exact_below: int
+        self,
+        pool: TenantPool,
+        embedder: Embedder,
+        column: str,
+        *,
+        exact_below: int,
+        k1: float = legs.K1,
+        b: float = legs.B,
     ) -> None:
         self._pool, self._embedder, self._column = pool, embedder, column
-        self._bm25, self._exact_below = bm25, exact_below
+        self._exact_below, self._k1, self._b = exact_below, k1, b
 
     async def search(self, principal: Principal, request: Request) -> Found:
         """InvalidArgument if both legs are off. A failing embedder leaves the sparse leg, and is reported."""
@@ -190,16 +197,15 @@ class Searcher:
                 text, corrected = correction.text, corrected + correction.corrected
             lists.sparse.append(
                 await legs.sparse(
-                    connection, within, legs.sparse_query(text), depth, bm25=self._bm25
+                    connection, within, legs.sparse_query(text), depth, k1=self._k1, b=self._b
                 )
             )
             # A code in the question is the strongest hint there is; its chunks get a list of their own.
             if codes := lexical.code_query(text):
                 lists.codes.append(
-                    await legs.sparse(connection, within, codes, depth, bm25=self._bm25)
+                    await legs.sparse(connection, within, codes, depth, k1=self._k1, b=self._b)
                 )
-        how = "bm25" if self._bm25 else "ts_rank_cd"
-        steps.append(Step("sparse", "ran", time.perf_counter() - start, model=how))
+        steps.append(Step("sparse", "ran", time.perf_counter() - start, model="bm25"))
         return corrected
 
     async def _hits(

@@ -26,7 +26,7 @@ from services.retriever.ingest import (
     too_large,
 )
 from services.retriever.parsing import ParserPool
-from services.retriever.parsing.text import clean_line
+from services.retriever.parsing.text import clean, clean_line
 from services.retriever.search import DEFAULT_LIMIT, Searcher
 from services.retriever.settings import RetrieverSettings
 from services.retriever.viewing import Span, Viewer
@@ -242,9 +242,9 @@ class RetrieverServicer(retriever_pb2_grpc.RetrieverServiceServicer):
             await query_log.log_query(
                 self._parts.pool,
                 identity.current(),
-                request.request_id,
-                request.outcome,
-                request.question,
+                clean_line(request.request_id, 128),
+                clean_line(request.outcome, 40),
+                clean(request.question).text,
                 [json_format.MessageToDict(stage) for stage in request.stages],
                 [query_log.Egress(e.provider, e.purpose, e.bytes_sent) for e in request.egress],
             )
@@ -271,10 +271,9 @@ class RetrieverServicer(retriever_pb2_grpc.RetrieverServiceServicer):
                     "max_hits": 1000,
                 },
                 details={
-                    "sparse": "pg_textsearch" if facts.textsearch_version else "ts_rank_cd",
+                    "sparse": "bm25",
                     "postgresql": facts.server_version,
                     "pgvector": facts.pgvector_version,
-                    "pg_textsearch": facts.textsearch_version,
                     "schema": str(facts.schema_version),
                 },
             )

@@ -120,6 +120,9 @@ class RetrieverSettings(PostgresSettings):
         description="up to so many chunks that pass the filter are compared one by one, without the index",
     )
 
+    bm25_k1: float = Field(1.2, ge=0, le=10, description="how much repeating a word counts in BM25")
+    bm25_b: float = Field(0.75, ge=0, le=1, description="how much a chunk's length counts in BM25")
+
     def require_remote_embeddings(self) -> None:
         """FailedPrecondition unless the settings of a provider behind a URL are there."""
         missing = [

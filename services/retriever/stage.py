@@ -29,8 +29,14 @@ async def open_stage(settings: RetrieverSettings) -> AsyncIterator["Stage"]:
         try:
             facts = await gates.check(pool, latest(MIGRATIONS))
             column = await embedding_models.column_of(pool, embedder)
-            bm25 = bool(facts.textsearch_version)
-            searcher = Searcher(pool, embedder, column, bm25=bm25, exact_below=settings.exact_below)
+            searcher = Searcher(
+                pool,
+                embedder,
+                column,
+                exact_below=settings.exact_below,
+                k1=settings.bm25_k1,
+                b=settings.bm25_b,
+            )
             yield Stage(
                 Parts(
                     settings, pool, parser, embedder, column, facts, searcher, Viewer(pool, parser)

@@ -36,8 +36,8 @@ delete from vocabulary where organization_id = %(organization)s and documents <=
 """
 # A word whose stem is known is no misspelling, whatever its ending.
 _KNOWN = """
-select word from unnest(%(words)s::text[]) word
-where exists (select from vocabulary v where v.organization_id = %(organization)s and v.word = word)
+select asked from unnest(%(words)s::text[]) asked
+where exists (select from vocabulary v where v.organization_id = %(organization)s and v.word = asked)
 """
 _CANDIDATES = """
 select v.word, sum(v.documents)::int, to_tsvector('english', v.word) = to_tsvector('english', %(word)s)

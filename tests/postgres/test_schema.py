@@ -87,7 +87,7 @@ def test_migrating_twice_changes_nothing(postgres: Postgres) -> None:
 
 async def test_the_gates_open_for_the_application(pool: TenantPool) -> None:
     facts = await gates.check(pool, latest(MIGRATIONS))
-    assert facts.textsearch_version
+    assert facts.pgvector_version
 
 
 async def test_another_schema_version_is_refused(pool: TenantPool) -> None:

@@ -29,9 +29,12 @@ A medical certificate is needed after three days of sickness. Send it to the per
 
 def count(postgres: Postgres, organization: int, table: str) -> int:
     with psycopg.connect(postgres.admin_url) as connection:
-        connection.execute("select set_config('app.organization_id', %s, true)", [str(organization)])
+        connection.execute(
+            "select set_config('app.organization_id', %s, true)", [str(organization)]
+        )
         row = connection.execute(
-            f"select count(*) from folio.{table} where organization_id = %s".encode(), [organization]
+            f"select count(*) from folio.{table} where organization_id = %s".encode(),
+            [organization],
         ).fetchone()
     assert row is not None
     return int(row[0])
@@ -88,12 +91,18 @@ async def test_another_kind_for_the_same_bytes_is_a_new_version(caller: Caller) 
     second = await caller.ingest(LEAVE, "leave.md", kind="policy")
     assert second.document.id == first.document.id
     assert not second.unchanged
-    got = await caller.stub.GetDocument(pb.GetDocumentRequest(document_id=first.document.id), timeout=9)
+    got = await caller.stub.GetDocument(
+        pb.GetDocumentRequest(document_id=first.document.id), timeout=9
+    )
     assert got.document.kind == "policy"
 
 
 async def test_twenty_at_once_are_one_document_and_one_embedding_pass(
-    caller: Caller, postgres: Postgres, tenant_id: int, retriever: Retriever, monkeypatch: pytest.MonkeyPatch
+    caller: Caller,
+    postgres: Postgres,
+    tenant_id: int,
+    retriever: Retriever,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     embedded: list[str] = []
     embedder = retriever.stage.parts.embedder
@@ -133,7 +142,12 @@ async def test_a_retry_with_the_same_request_id_gets_the_same_result(caller: Cal
     ],
 )
 async def test_a_bad_upload_is_refused_and_leaves_nothing_to_find(
-    caller: Caller, postgres: Postgres, tenant_id: int, data: bytes, header: dict[str, object], code: object
+    caller: Caller,
+    postgres: Postgres,
+    tenant_id: int,
+    data: bytes,
+    header: dict[str, object],
+    code: object,
 ) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as error:
         await caller.stage(data, "a.bin", **header)
@@ -142,14 +156,16 @@ async def test_a_bad_upload_is_refused_and_leaves_nothing_to_find(
         assert count(postgres, tenant_id, table) == 0
 
 
-async def test_a_file_that_cannot_be_read_is_listed_as_failed_and_can_be_sent_again(caller: Caller) -> None:
+async def test_a_file_that_cannot_be_read_is_listed_as_failed_and_can_be_sent_again(
+    caller: Caller,
+) -> None:
     for _ in range(2):
         with pytest.raises(grpc.aio.AioRpcError):
-            await caller.stage(b"%PDF-1.7 and nothing more", "broken.pdf")
+            await caller.stage(b"%PDF-1.7 and nothing more", "broken.md")
     listed = (await caller.stub.ListDocuments(pb.ListDocumentsRequest(), timeout=9)).documents
     assert [document.status for document in listed] == [document_pb2.DOCUMENT_STATUS_FAILED]
     assert listed[0].error
-    result = await caller.ingest(LEAVE, "broken.pdf")
+    result = await caller.ingest(LEAVE, "broken.md")
     assert result.document.id == listed[0].id
 
 
@@ -157,15 +173,23 @@ async def test_a_failed_new_version_leaves_the_old_one_served(caller: Caller) ->
     first = await caller.ingest(LEAVE, "leave.md")
     with pytest.raises(grpc.aio.AioRpcError):
         await caller.stage(b"%PDF-1.7 and nothing more", "leave.md")
-    got = await caller.stub.GetDocument(pb.GetDocumentRequest(document_id=first.document.id), timeout=9)
+    got = await caller.stub.GetDocument(
+        pb.GetDocumentRequest(document_id=first.document.id), timeout=9
+    )
     assert got.document.status == document_pb2.DOCUMENT_STATUS_READY
     assert (await caller.search("parental leave")).hits
 
 
 async def test_a_cancelled_ingest_is_completed_by_the_next_without_embedding_again(
-    caller: Caller, postgres: Postgres, tenant_id: int, retriever: Retriever, monkeypatch: pytest.MonkeyPatch
+    caller: Caller,
+    postgres: Postgres,
+    tenant_id: int,
+    retriever: Retriever,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    text = "\n\n".join(f"Rule {n}: {hashlib.sha256(bytes([n])).hexdigest()} must be kept." for n in range(90))
+    text = "\n\n".join(
+        f"Rule {n}: {hashlib.sha256(bytes([n])).hexdigest()} must be kept." for n in range(90)
+    )
     embedder = retriever.stage.parts.embedder
     real, embedded, reached = embedder.embed, [], asyncio.Event()
 
@@ -216,7 +240,9 @@ async def test_deleting_removes_everything_that_was_made_from_it(
     assert (await caller.search("parental leave")).hits == []
 
 
-async def test_an_unknown_organization_is_not_found_and_told_what_to_do(retriever: Retriever) -> None:
+async def test_an_unknown_organization_is_not_found_and_told_what_to_do(
+    retriever: Retriever,
+) -> None:
     stranger = await retriever.as_(Principal(987_654_321))
     with pytest.raises(grpc.aio.AioRpcError) as error:
         await stranger.stage(LEAVE, "leave.md")
@@ -252,7 +278,8 @@ async def test_every_text_column_holds_clean_text(
         assert len(columns) > 20
         for table, column in columns:
             values = connection.execute(
-                f"select {column}::text from folio.{table} where organization_id = %s".encode(), [tenant_id]
+                f"select {column}::text from folio.{table} where organization_id = %s".encode(),
+                [tenant_id],
             ).fetchall()
             for (value,) in values:
                 assert "\x0b" not in (value or ""), (table, column)

@@ -70,6 +70,8 @@ create table document_versions (
     error text not null default '',
     -- The distinct words, for finding misspelt ones; counted in `vocabulary` while the version is current.
     words text[] not null default '{}',
+    -- Lengths of its chunks in lexemes, added up: BM25 needs the average.
+    lexeme_count bigint not null default 0,
     -- While STAGING: who works on it, and until when that is believed.
     worker text not null default '',
     leased_until timestamptz not null default now(),
@@ -155,7 +157,6 @@ create table chunks (
     text_sha256 bytea not null,
     -- Part of the current version. Staged chunks are in no search index.
     live boolean not null default false,
-    search_text text generated always as (heading || E'\n' || body || E'\n' || terms) stored,
     embedding_minilm vector(384),
     primary key (organization_id, id),
     unique (organization_id, document_id, version, ordinal),

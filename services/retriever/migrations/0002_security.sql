@@ -81,8 +81,9 @@ declare
 begin
     perform set_config('app.organization_id', organization::text, true);
     delete from token_vectors where organization_id = organization;
+    delete from postings where organization_id = organization;
     for parent in
-        select oid from pg_class where relnamespace = 'folio'::regnamespace and relkind = 'p'
+        select oid from pg_class where relnamespace = 'folio'::regnamespace and relkind = 'p' order by oid desc
     loop
         execute format('delete from %s where organization_id = %s', parent, organization);
         execute format('alter table %s detach partition %I', parent,
@@ -109,7 +110,7 @@ begin
     execute format('grant select on schema_migrations, embedding_models, organizations, rooftops to %I', role_name);
     execute format(
         'grant select, insert, update, delete on collections, documents, document_versions, files, pages, sections, '
-        'chunks, token_vectors, embedding_cache, vocabulary, vocabulary_trigrams, ingest_requests to %I',
+        'chunks, postings, token_vectors, embedding_cache, vocabulary, vocabulary_trigrams, ingest_requests to %I',
         role_name);
     execute format('grant select, insert on query_log, egress to %I', role_name);
     execute format('grant usage on all sequences in schema folio to %I', role_name);
