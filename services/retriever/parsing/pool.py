@@ -35,12 +35,14 @@ class _Process:
 
 @dataclass(frozen=True)
 class ParserStats:
-    """Since the start: processes started, files read, processes killed; the largest memory of one, in bytes."""
+    """Since the start: processes started, calls answered, processes killed; processor time of the calls; the largest
+    memory of a process, in bytes."""
 
     started: int = 0
     calls: int = 0
     killed: int = 0
     peak_memory: int = 0
+    cpu_s: float = 0.0
 
 
 class ParserPool:
@@ -174,7 +176,11 @@ class ParserPool:
                 self._count(killed=1)
                 await asyncio.shield(_kill(process))
                 raise
-            self._count(calls=1, peak_memory=message.get("peak_memory", 0))
+            self._count(
+                calls=1,
+                peak_memory=message.get("peak_memory", 0),
+                cpu_s=message.get("cpu_s", 0.0),
+            )
             process.files += 1
             spent = process.files >= self._limits.recycle_after
             if own or self._closed or spent or message.get("reason") == "PARSE_MEMORY":
@@ -212,13 +218,19 @@ class ParserPool:
         return _Process(child)
 
     def _count(
-        self, started: int = 0, calls: int = 0, killed: int = 0, peak_memory: int = 0
+        self,
+        started: int = 0,
+        calls: int = 0,
+        killed: int = 0,
+        peak_memory: int = 0,
+        cpu_s: float = 0.0,
     ) -> None:
         self.stats = ParserStats(
             self.stats.started + started,
             self.stats.calls + calls,
             self.stats.killed + killed,
             max(self.stats.peak_memory, peak_memory),
+            self.stats.cpu_s + cpu_s,
         )
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import resource
 import sys
+import time
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
@@ -130,8 +131,10 @@ def main() -> None:
         if received is None:
             return
         _limit(resource.RLIMIT_CPU, _cpu_used() + limits.cpu_s)
+        before = time.process_time()
         message, blob = worker.answer(*received)
-        out.write(wire.frame(message | {"peak_memory": _peak_memory()}, blob))
+        cost = {"peak_memory": _peak_memory(), "cpu_s": time.process_time() - before}
+        out.write(wire.frame(message | cost, blob))
         out.flush()
 
 
