@@ -7,6 +7,8 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 
 from services.rpc.settings import ServerSettings
 
+# An empty variable means the default, so that nothing at all needs a word.
+NONE = "none"
 # The names of rerankers, each with its switch in a request's stages.
 RERANKERS = ("colbert", "crossencoder")
 DEFAULT_CALIBRATION = Path(__file__).parent / "calibrations"
@@ -55,10 +57,10 @@ class GatewaySettings(ServerSettings):
     reranker_list: str = Field(
         "colbert=127.0.0.1:7402",
         validation_alias="FOLIO_RERANKERS",
-        description="rerankers in the order in which they run: colbert=host:port,crossencoder=host:port",
+        description="rerankers in the order in which they run, colbert=host:port,crossencoder=host:port; or none",
     )
     generator_address: str = Field(
-        "127.0.0.1:7404", description="host:port of the generator; empty: none"
+        "127.0.0.1:7404", description="host:port of the generator, or none"
     )
     breaker_failures: int = Field(
         5, ge=1, description="failures in a row after which a stage is left alone"
@@ -160,7 +162,9 @@ class GatewaySettings(ServerSettings):
 
 
 def parse_rerankers(text: str) -> tuple[tuple[str, str], ...]:
-    """(name, address) pairs of "colbert=host:port,crossencoder=host:port"; ValueError if it is not that."""
+    """(name, address) pairs of "colbert=host:port,crossencoder=host:port", or of "none"; else ValueError."""
+    if text.strip() == NONE:
+        return ()
     pairs = [part.strip().partition("=") for part in text.split(",") if part.strip()]
     names = [name for name, _, _ in pairs]
     if not all(address for _, _, address in pairs) or not set(names) <= set(RERANKERS):

@@ -14,7 +14,7 @@ from folio.generator.v1 import generator_pb2, generator_pb2_grpc
 from folio.rerank.v1 import late_interaction_pb2_grpc, rerank_pb2, rerank_pb2_grpc
 from folio.retriever.v1 import retriever_pb2, retriever_pb2_grpc
 from services.gateway.breaker import Breaker, Throttle, Verdict
-from services.gateway.settings import GatewaySettings
+from services.gateway.settings import NONE, GatewaySettings
 from services.rpc import identity
 from services.rpc.channels import open_channel
 from services.rpc.errors import Code, DeadlineExceeded, FolioError, Internal, Unavailable
@@ -283,7 +283,7 @@ class Stages:
                 Reranker(name, address, settings) for name, address in settings.rerankers
             ),
             generator=Generator(settings.generator_address, settings)
-            if settings.generator_address
+            if settings.generator_address != NONE
             else None,
         )
 

@@ -261,7 +261,7 @@ async def test_the_log_has_one_line_a_question_and_none_of_its_text(
 
 
 async def test_a_generator_that_is_not_configured_is_skipped(tmp_path: Path) -> None:
-    async with running_suite(tmp_path, generator_address="") as suite:
+    async with running_suite(tmp_path, generator_address="none") as suite:
         reply = await suite.call("Ask", ask())
         assert reply.WhichOneof("outcome") == "unverified"
         assert report(reply, "generate").status == SKIPPED
