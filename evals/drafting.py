@@ -27,8 +27,9 @@ PROMPT = (
     " with 'Q:'. On the next line, after 'A:', copy the shortest passage of the source that answers it, word for word."
 )
 # A fact worth asking for: a number, an amount, a code.
-FACT = re.compile(r"\b(?:[A-Z]{1,4}-?\d[\w-]*|\d+(?:[.,]\d+)*)(?:\s+[a-z]{2,12}\b)?")
-SENTENCE = re.compile(r"[^.!?\n]{30,300}[.!?]")
+FACT = re.compile(r"\b(?:[A-Z]{1,4}-?\d[\w-]*|\d+(?:[.,]\d+)*(?:\s+[a-z]{2,12}\b)?)")
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+SENTENCE_CHARACTERS = range(30, 301)
 MAX_TOKENS = 200
 # A search gives at most this many.
 MOST_CHUNKS = 200
@@ -62,10 +63,9 @@ async def chunks_of(
 
 def rule_draft(organization: str, chunk: document_pb2.Chunk) -> Draft | None:
     """A draft from the first sentence of the chunk that holds a fact; None where there is none."""
-    for found in SENTENCE.finditer(chunk.body):
-        sentence = " ".join(found[0].split())
+    for sentence in SENTENCE_END.split(" ".join(chunk.body.split())):
         fact = FACT.search(sentence)
-        if fact:
+        if fact and len(sentence) in SENTENCE_CHARACTERS:
             about = " / ".join(chunk.section_path) or chunk.title
             question = f"What does {chunk.title} say about {about}?"
             return _draft(organization, chunk, question, sentence, fact[0])

@@ -1,17 +1,16 @@
 """One self-contained HTML page of a summary: ladder with intervals, answers, curves, tags, latency, the worst cases."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from string import Template
 from typing import Any
 
 from evals.plots import Bar, Dot, Line, bars, curves, scatter
+from evals.tables import NONE, number, row, section, table
 
 TEMPLATE = Path(__file__).with_name("report.html")
 WORST = 12
-# In a cell without a value.
-NONE = "-"
 
 
 def render(summary: Mapping[str, Any]) -> str:
@@ -20,14 +19,14 @@ def render(summary: Mapping[str, Any]) -> str:
     metric = summary["main_metric"]
     about = summary["set"]
     sections = [
-        _section("The ladder", _ladder(summary["rungs"], metric)),
-        _section("What each rung changed", _changes(measured)),
-        _section("Answers", _answers(measured)),
-        _section("Thresholds", _sweeps(summary.get("sweeps", []))),
-        _section("Latency against quality", _latency(measured, metric)),
-        _section("By tag", _tags(measured, metric)),
-        _section("The worst cases", _worst(measured, metric)),
-        _section("How this was made", _made(summary)),
+        section("The ladder", _ladder(summary["rungs"], metric)),
+        section("What each rung changed", _changes(measured)),
+        section("Answers", _answers(measured)),
+        section("Thresholds", _sweeps(summary.get("sweeps", []))),
+        section("Latency against quality", _latency(measured, metric)),
+        section("By tag", _tags(measured, metric)),
+        section("The worst cases", _worst(measured, metric)),
+        section("How this was made", _made(summary)),
     ]
     held_out = "held-out cases included" if about["held_out"] else "working cases only"
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
@@ -37,31 +36,6 @@ def render(summary: Mapping[str, Any]) -> str:
         ),
         body="\n".join(filter(None, sections)),
     )
-
-
-def _section(title: str, body: str) -> str:
-    return f"<section>\n<h2>{escape(title)}</h2>\n{body}\n</section>" if body else ""
-
-
-def _table(caption: str, head: Sequence[str], rows: Iterable[str], text: int = 1) -> str:
-    """`text` columns from the left hold words, the others numbers."""
-    cells = "".join(
-        f'<th scope="col"{" class=text" if number < text else ""}>{escape(name)}</th>'
-        for number, name in enumerate(head)
-    )
-    return (
-        f'<p class="soft">{escape(caption)}</p>'
-        f'<div class="scroll" tabindex="0"><table aria-label="{escape(caption)}">'
-        f"<thead><tr>{cells}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-    )
-
-
-def _row(cells: Iterable[str], kind: str = "") -> str:
-    return f"<tr{f' class={kind}' if kind else ''}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
-
-
-def _number(value: float | None, digits: int = 3) -> str:
-    return NONE if value is None else f"{value:.{digits}f}"
 
 
 def _ladder(rungs: Sequence[Mapping[str, Any]], metric: str) -> str:
@@ -83,11 +57,11 @@ def _ladder(rungs: Sequence[Mapping[str, Any]], metric: str) -> str:
             reason = f'<td colspan="{len(shown) + 3}" class="text">skipped: {escape(rung["reason"])}</td>'
             rows.append(f"<tr class=skipped><td>{escape(rung['title'])}</td>{reason}</tr>")
             continue
-        means = [_number(rung["metrics"].get(name, {}).get("mean")) for name in shown]
+        means = [number(rung["metrics"].get(name, {}).get("mean")) for name in shown]
         total = rung["latency_ms"]["total"]
         failed = f'<span class="ill">{rung["failed"]}</span>' if rung["failed"] else "0"
         rows.append(
-            _row(
+            row(
                 [
                     escape(rung["title"]),
                     *means,
@@ -102,7 +76,7 @@ def _ladder(rungs: Sequence[Mapping[str, Any]], metric: str) -> str:
         f"The same questions on every rung; {'/'.join(map(str, sorted(counts)))} have a relevant page and count"
         " in the averages. Failed questions are in none."
     )
-    return drawn + _table(caption, ["Rung", *shown, "p50 ms", "p95 ms", "Failed"], rows)
+    return drawn + table(caption, ["Rung", *shown, "p50 ms", "p95 ms", "Failed"], rows)
 
 
 def _changes(measured: Sequence[Mapping[str, Any]]) -> str:
@@ -115,7 +89,7 @@ def _changes(measured: Sequence[Mapping[str, Any]]) -> str:
             d = found["difference"]
             kind = found["verdict"] if found["verdict"] in ("better", "worse") else ""
             rows.append(
-                _row(
+                row(
                     [
                         escape(rung["title"]),
                         escape(found["rung"]),
@@ -130,7 +104,7 @@ def _changes(measured: Sequence[Mapping[str, Any]]) -> str:
             )
     head = ["Rung", "Against", "Difference", "95% interval", "Better", "Worse", "Same", "Verdict"]
     caption = "Paired over the questions; bootstrap intervals. An interval that holds 0 shows no difference."
-    return _table(caption, head, rows) if rows else ""
+    return table(caption, head, rows) if rows else ""
 
 
 def _answers(measured: Sequence[Mapping[str, Any]]) -> str:
@@ -141,15 +115,15 @@ def _answers(measured: Sequence[Mapping[str, Any]]) -> str:
             continue
         counts = found["counts"]
         rows.append(
-            _row(
+            row(
                 [
                     escape(rung["title"]),
                     *(str(counts[name]) for name in ("correct", "grounded", "abstained", "wrong")),
-                    _number(found["false_answer_rate"]),
-                    _number(found["over_abstention_rate"]),
-                    _number(found["wrong_answer_rate"]),
-                    _number(rung["citation_precision"]),
-                    _number(rung["source_recall"]),
+                    number(found["false_answer_rate"]),
+                    number(found["over_abstention_rate"]),
+                    number(found["wrong_answer_rate"]),
+                    number(rung["citation_precision"]),
+                    number(rung["source_recall"]),
                 ]
             )
         )
@@ -159,7 +133,7 @@ def _answers(measured: Sequence[Mapping[str, Any]]) -> str:
         "False answers: of the questions that the documents do not answer, those answered. Over-abstention and wrong"
         " answers: of those that they do answer. Pages read: share of the relevant pages in the passages read."
     )
-    return _table(caption, head, rows) if rows else ""
+    return table(caption, head, rows) if rows else ""
 
 
 def _sweeps(sweeps: Sequence[Mapping[str, Any]]) -> str:
@@ -174,12 +148,15 @@ def _sweeps(sweeps: Sequence[Mapping[str, Any]]) -> str:
         lines = [
             Line("false answers", ys("false_answer_rate"), "b"),
             Line("over-abstention", ys("over_abstention_rate"), "a"),
-            Line("wrong answers", ys("wrong_answer_rate"), "c"),
         ]
+        alone = "The route alone: no answers were made. "
+        if not sweep["route_only"]:
+            alone = ""
+            lines.append(Line("wrong answers", ys("wrong_answer_rate"), "c"))
         chosen = sweep["calibration"]["threshold"]
         parts.append(
             curves(f"Thresholds for {sweep['model']}", xs, lines, "threshold on the probability")
-            + f'<p class="soft">Model <code>{escape(sweep["model"])}</code> ({escape(sweep["signal"])}), chosen'
+            + f'<p class="soft">{alone}Model <code>{escape(sweep["model"])}</code> ({escape(sweep["signal"])}), chosen'
             f" threshold {chosen:g}. Brier score {sweep['brier_platt']:.3f} (Platt, held out by fold),"
             f" {sweep['brier_isotonic']:.3f} (isotonic, on its own data).</p>"
         )
@@ -197,7 +174,7 @@ def _latency(measured: Sequence[Mapping[str, Any]], metric: str) -> str:
     )
     stages = list(dict.fromkeys(s for rung in measured for s in rung["latency_ms"] if s != "total"))
     rows = [
-        _row(
+        row(
             [
                 escape(rung["title"]),
                 *(
@@ -215,7 +192,7 @@ def _latency(measured: Sequence[Mapping[str, Any]], metric: str) -> str:
     caption = (
         "Milliseconds per stage, p50 / p95, where it ran; tokens and dollars over all questions."
     )
-    return drawn + _table(caption, ["Rung", *stages, "Tokens", "US$"], rows) if rows else ""
+    return drawn + table(caption, ["Rung", *stages, "Tokens", "US$"], rows) if rows else ""
 
 
 def _tags(measured: Sequence[Mapping[str, Any]], metric: str) -> str:
@@ -223,27 +200,27 @@ def _tags(measured: Sequence[Mapping[str, Any]], metric: str) -> str:
     if not tagged:
         return ""
     first, last = tagged[0], tagged[-1]
-    ranked = {tag: row for tag, row in last["tags"].items() if row[metric] is not None}
+    ranked = {tag: found for tag, found in last["tags"].items() if found[metric] is not None}
     drawn = bars(
         f"{metric} by tag on {last['name']}",
         [
-            Bar(f"{tag} ({row['count']})", row[metric], row[metric], row[metric])
-            for tag, row in sorted(ranked.items(), key=lambda pair: pair[1][metric])
+            Bar(f"{tag} ({row['count']})", found[metric], found[metric], found[metric])
+            for tag, found in sorted(ranked.items(), key=lambda pair: pair[1][metric])
         ],
     )
     rows = [
-        _row(
+        row(
             [
                 escape(tag),
-                str(row["count"]),
-                _number(first["tags"].get(tag, {}).get(metric)),
-                _number(row[metric]),
-                _number(row["hit@5"]),
-                _number(row["recall@10"]),
-                _number(row["correct"]),
+                str(found["count"]),
+                number(first["tags"].get(tag, {}).get(metric)),
+                number(found[metric]),
+                number(found["hit@5"]),
+                number(found["recall@10"]),
+                number(found["correct"]),
             ]
         )
-        for tag, row in last["tags"].items()
+        for tag, found in last["tags"].items()
     ]
     head = [
         "Tag",
@@ -254,7 +231,7 @@ def _tags(measured: Sequence[Mapping[str, Any]], metric: str) -> str:
         "recall@10",
         "Correct",
     ]
-    return drawn + _table(f"On {last['title']}", head, rows)
+    return drawn + table(f"On {last['title']}", head, rows)
 
 
 def _worst(measured: Sequence[Mapping[str, Any]], metric: str) -> str:
@@ -284,13 +261,22 @@ def _worst(measured: Sequence[Mapping[str, Any]], metric: str) -> str:
             if items
         )
         before = " → ".join(
-            _number(rung["questions"].get(name, {}).get("metrics", {}).get(metric), 2)
+            number(rung["questions"].get(name, {}).get("metrics", {}).get(metric), 2)
             for rung in measured
         )
         rows.append(
-            f"<tr><td>{escape(name)}</td><td>{escape(question['outcome'] or NONE)}</td>"
-            f"<td>{escape(question['score'] or NONE)}</td><td>{before}</td>"
-            f'<td class="text">{ranks or "nothing is relevant"}</td></tr>'
+            "<tr>"
+            + "".join(
+                f'<td class="text">{cell}</td>'
+                for cell in (
+                    escape(name),
+                    escape(question["outcome"] or NONE),
+                    escape(question["score"] or NONE),
+                    before,
+                    ranks or "nothing is relevant",
+                )
+            )
+            + "</tr>"
         )
     head = ["Question", "Outcome", "Score", f"{metric} on each rung", "Where its pages stood"]
     failed = [
@@ -300,7 +286,7 @@ def _worst(measured: Sequence[Mapping[str, Any]], metric: str) -> str:
     ]
     tail = f'<p class="ill">Failed: {"; ".join(failed[:10])}</p>' if failed else ""
     caption = f"On {last['title']}: wrong answers first, then the lowest {metric}."
-    return (_table(caption, head, rows) if rows else "") + tail
+    return (table(caption, head, rows, len(head)) if rows else "") + tail
 
 
 def _made(summary: Mapping[str, Any]) -> str:
@@ -314,7 +300,7 @@ def _made(summary: Mapping[str, Any]) -> str:
     }
     listed = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
     rows = [
-        _row(
+        row(
             [
                 escape(model["stage"]),
                 escape(model["provider"] or NONE),
@@ -327,4 +313,4 @@ def _made(summary: Mapping[str, Any]) -> str:
         for model in summary["models"]
     ]
     head = ["Stage", "Provider", "Model", "Revision", "Version", "Reachable"]
-    return f"<dl>{listed}</dl>" + _table("Stages, as they describe themselves", head, rows, 6)
+    return f"<dl>{listed}</dl>" + table("Stages, as they describe themselves", head, rows, 6)

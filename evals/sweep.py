@@ -50,6 +50,8 @@ class Sweep:
     brier_platt: float
     brier_isotonic: float
     isotonic: tuple[tuple[float, float], ...]
+    # No answers were made: what would be answered counts as answered rightly.
+    route_only: bool = False
 
 
 def sweep(records: Sequence[Record], dataset: str, *, false_answer_cost: float = 1.0) -> Sweep:
@@ -94,6 +96,7 @@ def sweep(records: Sequence[Record], dataset: str, *, false_answer_cost: float =
         brier(platt, labels),
         brier([_step(stairs, value) for value in values], labels),
         tuple(stairs),
+        route_only=not any(s.record.score for s in signals),
     )
 
 
