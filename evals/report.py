@@ -204,7 +204,7 @@ def _tags(measured: Sequence[Mapping[str, Any]], metric: str) -> str:
     drawn = bars(
         f"{metric} by tag on {last['name']}",
         [
-            Bar(f"{tag} ({row['count']})", found[metric], found[metric], found[metric])
+            Bar(f"{tag} ({found['count']})", found[metric], found[metric], found[metric])
             for tag, found in sorted(ranked.items(), key=lambda pair: pair[1][metric])
         ],
     )
