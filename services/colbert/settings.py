@@ -11,6 +11,9 @@ class ColbertSettings(PostgresSettings):
     """Settings of the late-interaction stage."""
 
     listen: str = Field("127.0.0.1:7402", description="host:port to serve gRPC on")
+    max_call_seconds: float = Field(
+        1800.0, gt=0, le=3600, description="bound of any call; indexing a large document needs it"
+    )
     encoder: str = Field(
         "minilm",
         validation_alias="FOLIO_COLBERT_ENCODER",

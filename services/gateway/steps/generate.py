@@ -1,5 +1,6 @@
 """Has the answer written, and checks each sentence as it comes."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -71,7 +72,8 @@ async def generate(
                 streamed.append(reply.sentence)
                 if len(streamed) > MAX_SENTENCES:
                     raise Internal(f"the generator wrote more than {MAX_SENTENCES} sentences")
-                checked = check_sentence(_draft(reply.sentence), texts)
+                # Tens of milliseconds over long sources: not on the loop that answers everybody.
+                checked = await asyncio.to_thread(check_sentence, _draft(reply.sentence), texts)
                 draft.checked.append(checked)
                 if show_progress and not checked.reasons:
                     call.account.emit(
