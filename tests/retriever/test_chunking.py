@@ -164,9 +164,10 @@ class TestSections:
         assert bodies(parsed, chunks)[-1].startswith("Two b0")
 
     @pytest.mark.parametrize(
-        ("words_each", "starts"), [(300, ["Handbook", "Pay"]), (20, ["Handbook"])]
+        ("words_each", "starts"),
+        [(480, ["Handbook", "Pay"]), (20, ["Handbook"])],
     )
-    def test_under_one_title_the_next_level_is_the_top_if_it_holds_more_than_paragraphs(
+    def test_under_one_title_the_next_level_is_the_top_if_its_sections_fill_chunks(
         self, words_each: int, starts: list[str]
     ) -> None:
         parsed = headed(

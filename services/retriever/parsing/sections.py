@@ -9,7 +9,7 @@ from services.retriever.documents import Section
 
 _MAX_HEADINGS = 10_000  # The last one's section holds the rest of the document.
 _SHORT_PREAMBLE = 200  # Characters.
-_SUBSTANTIAL = 800  # Characters, the median of a level's sections: about 200 tokens.
+_SUBSTANTIAL = 2_000  # Characters, the median of a level's sections: about a chunk of 500 tokens.
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def top_level(sections: Sequence[Section]) -> list[int]:
     """The offsets at which top-level sections start, the first one 0.
 
     Top level is the highest level with more than one section: under one heading that is the title of the whole
-    document, the sections of the next level count, if most of them are more than a paragraph. Text in front of the
+    document, the sections of the next level count, if most of them fill a chunk. Text in front of the
     first of them stands alone, unless it is short: a title is no passage. Where no level has two sections, the
     document is one.
     """
