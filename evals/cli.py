@@ -28,7 +28,7 @@ from evals.options import (
 )
 from evals.rungs import CONFIGURED, FUSED, LATE
 from evals.session import Plan, ingest_golden
-from evals.sweep import file_name
+from evals.sweep import write_calibration
 
 app = typer.Typer(no_args_is_help=True, help="Measure answers and searches; compare; gate.")
 for command in (chunks, draft, public):
@@ -153,9 +153,7 @@ def sweep(
         for one in sweeps:
             showing.console.print(showing.sweep(one))
             if write is not None:
-                path = write / file_name(one.calibration)
-                path.write_text(one.calibration.model_dump_json(indent=2) + "\n", encoding="utf-8")
-                showing.console.print(f"wrote {path}")
+                showing.console.print(f"wrote {write_calibration(write, one.calibration)}")
 
 
 @app.command()

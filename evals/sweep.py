@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 
 import numpy as np
 
@@ -149,10 +150,24 @@ def brier(probabilities: Sequence[float], labels: Sequence[bool]) -> float:
     return float(np.mean((np.asarray(probabilities) - np.asarray(labels, dtype=float)) ** 2))
 
 
-def file_name(calibration: Calibration) -> str:
-    """Where the gateway's folder keeps it: letters, digits, - and . of the model and its signal."""
+def write_calibration(folder: Path, calibration: Calibration) -> Path:
+    """Writes it where the gateway reads: over the file of the same model and signal, else into one named for them.
+
+    The gateway refuses two sweeps of one model. FailedPrecondition for a file there that is no calibration.
+    """
     kept = "".join(c if c.isalnum() or c in "-." else "-" for c in calibration.model).strip("-.")
-    return f"{kept}.{calibration.signal}.json"
+    path = folder / f"{kept}.{calibration.signal}.json"
+    for other in sorted(folder.glob("*.json")):
+        try:
+            known = Calibration.model_validate_json(other.read_bytes())
+        except ValueError:
+            raise FailedPrecondition(
+                f"{other} is no calibration; repair it or take it away"
+            ) from None
+        if (known.model, known.signal) == (calibration.model, calibration.signal):
+            path = other
+    path.write_text(calibration.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    return path
 
 
 def _signal(record: Record) -> Signal | None:

@@ -16,7 +16,7 @@ from evals.report import render
 from evals.rungs import CROSS, DENSE, FUSED, LATE
 from evals.runner import Measured
 from evals.summary import summarise
-from evals.sweep import Signal, Sweep, at_threshold, brier, file_name, isotonic, sweep
+from evals.sweep import Signal, Sweep, at_threshold, brier, isotonic, sweep, write_calibration
 from services.gateway.calibration import load
 from services.rpc.errors import FailedPrecondition
 
@@ -167,10 +167,14 @@ def test_a_sweep_separates_what_can_be_separated(swept: Sweep, tmp_path: Path) -
     assert false == sorted(false, reverse=True)
     assert swept.brier_platt < 0.1
     # The gateway reads the very file.
-    path = tmp_path / file_name(swept.calibration)
-    path.write_text(swept.calibration.model_dump_json())
+    path = write_calibration(tmp_path, swept.calibration)
     assert load(tmp_path) == {("m", "dense_score"): swept.calibration}
     assert path.name == "m.dense_score.json"
+    # A second sweep replaces the first, whatever its file is called.
+    path.rename(tmp_path / "minilm.json")
+    newer = swept.calibration.model_copy(update={"threshold": 0.25})
+    assert write_calibration(tmp_path, newer).name == "minilm.json"
+    assert load(tmp_path) == {("m", "dense_score"): newer}
 
 
 def test_below_the_threshold_everything_is_abstained() -> None:
