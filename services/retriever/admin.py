@@ -4,17 +4,22 @@ It connects as the owner of the tables (DATABASE_ADMIN_URL); the services never 
 """
 
 import argparse
+import asyncio
 import logging
 import sys
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from services.postgres.migrate import migrate
-from services.retriever.settings import AdminSettings
+from services.postgres.migrate import latest, migrate
+from services.retriever import embedding_column
+from services.retriever.embedders import PROVIDERS, Embedder
+from services.retriever.settings import AdminSettings, RetrieverSettings
 from services.rpc.errors import AlreadyExists, FailedPrecondition, FolioError, NotFound
+from services.rpc.providers import load
 
 log = logging.getLogger("folio.retriever.admin")
 
@@ -107,6 +112,42 @@ def retain_text(admin_url: str, organization: str, retains: bool) -> None:
             )
 
 
+def models(admin_url: str) -> list[tuple[str, str, str, str]]:
+    """Name, column, dimension and state of each embedding model."""
+    with psycopg.connect(admin_url) as connection:
+        return connection.execute(
+            "select name, column_name, dim::text, state from folio.embedding_models order by created_at"
+        ).fetchall()
+
+
+def prune_cache(admin_url: str, days: int) -> int:
+    """Drops embeddings older than `days` of texts that no chunk has: what broken-off ingests left."""
+    gone = 0
+    with psycopg.connect(admin_url) as connection:
+        for organization_id in organizations(admin_url).values():
+            _act_for(connection, organization_id)
+            done = connection.execute(
+                "delete from folio.embedding_cache e where organization_id = %(organization)s "
+                "and created_at < now() - %(days)s * interval '1 day' and not exists (select from folio.chunks c "
+                "where c.organization_id = %(organization)s and c.text_sha256 = e.text_sha256)",
+                {"organization": organization_id, "days": days},
+            )
+            gone += done.rowcount
+    return gone
+
+
+async def _add_model(admin_url: str) -> str:
+    settings = RetrieverSettings.load()
+    embedder: Embedder = await asyncio.to_thread(load(PROVIDERS, settings.embedder), settings)
+    try:
+        made = await embedding_column.add(
+            admin_url, embedder, list(organizations(admin_url).values())
+        )
+    finally:
+        await embedder.close()
+    return f"{embedder.model}: {made} vectors made"
+
+
 def _organization(admin_url: str, name: str) -> int:
     found = organizations(admin_url).get(name)
     if found is None:
@@ -142,6 +183,11 @@ def main(arguments: list[str] | None = None) -> int:
     retain = commands.add_parser("retain-text", help="let the query log keep questions, or not")
     retain.add_argument("organization")
     retain.add_argument("choice", choices=["yes", "no"])
+    commands.add_parser("models", help="list the embedding models")
+    commands.add_parser("add-model", help="vectors of the model in the settings, for every chunk")
+    commands.add_parser("drop-model", help="remove a model's vectors").add_argument("name")
+    prune = commands.add_parser("prune-cache", help="drop cached embeddings that no chunk uses")
+    prune.add_argument("--days", type=int, default=7, help="keep those made in so many days")
     options = parser.parse_args(arguments)
     try:
         _run(options)
@@ -154,26 +200,35 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> None:
     settings = AdminSettings.load()
     url = settings.database_admin_url.get_secret_value()
-    match options.command:
-        case "migrate":
-            application = conninfo_to_dict(settings.database_url.get_secret_value())
-            prepare(
-                url,
-                str(application.get("password") or ""),
-                str(application.get("user") or APPLICATION_ROLE),
-            )
-            print(f"schema {migrate(url, MIGRATIONS)}")
-        case "organizations":
-            for name, identifier in organizations(url).items():
-                print(f"{identifier}\t{name}")
-        case "create-organization":
-            print(create_organization(url, options.name))
-        case "drop-organization":
-            drop_organization(url, options.name)
-        case "create-rooftop":
-            print(create_rooftop(url, options.organization, options.name))
-        case "retain-text":
-            retain_text(url, options.organization, options.choice == "yes")
+    application = conninfo_to_dict(settings.database_url.get_secret_value())
+    commands: dict[str, Callable[[], object]] = {
+        "migrate": lambda: _migrate(url, application),
+        "organizations": lambda: _lines((i, name) for name, i in organizations(url).items()),
+        "create-organization": lambda: create_organization(url, options.name),
+        "drop-organization": lambda: drop_organization(url, options.name),
+        "create-rooftop": lambda: create_rooftop(url, options.organization, options.name),
+        "retain-text": lambda: retain_text(url, options.organization, options.choice == "yes"),
+        "models": lambda: _lines(models(url)),
+        "add-model": lambda: asyncio.run(_add_model(url)),
+        "drop-model": lambda: embedding_column.drop(url, options.name),
+        "prune-cache": lambda: prune_cache(url, options.days),
+    }
+    result = commands[options.command]()
+    if result is not None:
+        print(result)
+
+
+def _migrate(admin_url: str, application: Mapping[str, object]) -> str:
+    prepare(
+        admin_url,
+        str(application.get("password") or ""),
+        str(application.get("user") or APPLICATION_ROLE),
+    )
+    return f"schema {latest(MIGRATIONS)}"
+
+
+def _lines(rows: Iterable[Iterable[object]]) -> str:
+    return "\n".join("\t".join(str(cell) for cell in row) for row in rows)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,99 @@
+"""A second embedding model beside the first, then instead of it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from services.postgres.pool import tenant
+from services.retriever import admin, embedding_column, embedding_models, legs
+from services.retriever.embedders import Vectors, normalised
+from services.retriever.records import Filter
+from services.rpc.errors import FailedPrecondition, NotFound
+from services.rpc.identity import Principal
+from tests.conftest import Postgres
+from tests.retriever.conftest import Retriever
+
+pytestmark = pytest.mark.integration
+
+
+class Letters:
+    """Counts letters: a real, if poor, embedding of 26 dimensions."""
+
+    provider, model, revision, dim, max_tokens = "letters", "Example/Letters-26", "1", 26, 512
+
+    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        return [(i, i + 1) for i in range(len(text))]
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
+        counts = [[text.lower().count(chr(97 + i)) + 0.01 for i in range(26)] for text in texts]
+        return normalised(counts, len(texts), self.dim)
+
+    async def close(self) -> None:
+        pass
+
+
+async def test_column_backfill_index_switch_drop(retriever: Retriever, postgres: Postgres) -> None:
+    organization = postgres.organization()
+    caller = await retriever.as_(Principal(organization))
+    await caller.ingest("Zebras and quizzes puzzle the lazy wizard. " * 20, "z.txt")
+    await caller.ingest("An apple a day keeps all bad ailments away. " * 20, "a.txt")
+    embedder, pool = Letters(), retriever.stage.parts.pool
+    with pytest.raises(FailedPrecondition, match="add-model"):
+        await embedding_models.column_of(pool, embedder)
+    everyone = list(admin.organizations(postgres.admin_url).values())
+    try:
+        assert await embedding_column.add(postgres.admin_url, embedder, everyone) > 0
+        # Again: nothing is left to do, and nothing breaks.
+        assert await embedding_column.add(postgres.admin_url, embedder, everyone) == 0
+        column = await embedding_models.column_of(pool, embedder)
+        assert column == "embedding_example_letters_26"
+        async with tenant(pool, Principal(organization)) as connection:
+            within = await legs.scope(connection, organization, Filter())
+            query = (await embedder.embed(["zzz quiz puzzle"]))[0]
+            for exact_below in (0, 10**9):
+                found = await legs.dense(connection, within, column, query, 5, exact_below)
+                assert len(found) == min(5, within.eligible)
+                row = await (
+                    await connection.execute("select body from chunks where id = %s", [found[0][0]])
+                ).fetchone()
+                assert row is not None
+                assert "Zebras" in row[0]
+        # The model that serves is untouched.
+        assert (await caller.search("apple")).hits
+        # A new organization gets the new index as well.
+        admin.create_organization(postgres.admin_url, "after the new model")
+    finally:
+        embedding_column.drop(postgres.admin_url, embedder.model)
+    with pytest.raises(FailedPrecondition, match="add-model"):
+        await embedding_models.column_of(pool, embedder)
+
+
+def test_the_last_model_is_not_dropped(postgres: Postgres) -> None:
+    with pytest.raises(FailedPrecondition, match="only model"):
+        embedding_column.drop(postgres.admin_url, "sentence-transformers/all-MiniLM-L6-v2")
+    with pytest.raises(NotFound):
+        embedding_column.drop(postgres.admin_url, "no/such")
+
+
+async def test_another_dimension_or_revision_is_refused(retriever: Retriever) -> None:
+    class Wrong(Letters):
+        model = "sentence-transformers/all-MiniLM-L6-v2"
+
+    with pytest.raises(FailedPrecondition, match="26"):
+        await embedding_models.column_of(retriever.stage.parts.pool, Wrong())
+
+
+@pytest.mark.parametrize(
+    ("rows", "bad"),
+    [
+        ([[3.0, 4.0]], False),
+        ([[0.0, 0.0]], True),
+        ([[float("nan"), 1.0]], True),
+        ([[1e39, 1.0]], True),
+    ],
+)
+def test_vectors_are_unit_length_or_refused_one_by_one(rows: list[list[float]], bad: bool) -> None:
+    vectors = normalised([*rows, [0.0, 2.0]], 2, 2)
+    assert bool(np.isnan(vectors[0]).all()) is bad
+    assert vectors[1].tolist() == [0.0, 1.0]
