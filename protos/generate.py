@@ -11,7 +11,6 @@ from pathlib import Path
 
 from google.protobuf import (
     descriptor_pb2,
-    descriptor_pool,
     duration_pb2,
     field_mask_pb2,
     timestamp_pb2,
