@@ -283,9 +283,14 @@ def _death(code: int, page: int | None, limits: ParseLimits) -> FolioError:
             f"reading the file took more than {limits.cpu_s} s of processor time{where}",
             reason="PARSE_CPU",
         )
+    if code == -signal.SIGABRT:
+        # What pdfium does when it gets no memory.
+        return ResourceExhausted(
+            f"reading the file took more than {limits.memory_bytes // 2**20} MiB of memory{where}: split it",
+            reason="PARSE_MEMORY",
+        )
     return InvalidArgument(
-        f"the parser crashed on this file{where} (exit {code}): it is damaged, or needs more than"
-        f" {limits.memory_bytes // 2**20} MiB of memory",
+        f"the parser crashed on this file{where} (exit {code}): it is damaged; open it in a viewer and save it anew",
         reason="PARSER_CRASHED",
     )
 

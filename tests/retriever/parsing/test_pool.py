@@ -122,7 +122,7 @@ class TestLimits:
         await pool.close()
 
     async def test_processor_time_for_a_file(self) -> None:
-        pool = ParserPool(ParseLimits(cpu_s=1))
+        pool = ParserPool(ParseLimits(cpu_s=1, memory_bytes=16 * 2**30))
         with pytest.raises(ResourceExhausted) as refused:
             await pool.parse(BOMB, file_name="a.pdf")
         assert refused.value.reason == "PARSE_CPU"
@@ -134,6 +134,9 @@ class TestLimits:
             await pool.parse(b"word " * 15_000_000, file_name="a.txt")
         assert refused.value.reason == "PARSE_MEMORY"
         assert (await pool.parse(GOOD, file_name="a.pdf")).text == "a good file"
+        with pytest.raises(ResourceExhausted) as refused:
+            await pool.parse(BOMB, file_name="a.pdf")
+        assert refused.value.reason == "PARSE_MEMORY"
         await pool.close()
 
     async def test_a_fresh_process_after_so_many_files(self) -> None:
