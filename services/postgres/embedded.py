@@ -87,6 +87,9 @@ class EmbeddedPostgres:
         if not (self.data / "PG_VERSION").exists():
             self._create_cluster(binaries, owner)
         self._sockets = self._socket_folder(owner)
+        if self._answers():
+            self._sockets = None
+            raise FailedPrecondition(f"a PostgreSQL runs on {self.folder} already; stop it first")
         options = [f"{name}={value}" for name, value in self._settings.items()]
         options.append(f"unix_socket_directories={self._sockets}")
         with (self.folder / "log").open("ab") as output:
@@ -174,8 +177,7 @@ class EmbeddedPostgres:
             if self._process is None or self._process.poll() is not None:
                 self._process = None
                 raise Unavailable(f"PostgreSQL did not start:\n{self._log_end()}")
-            with contextlib.suppress(psycopg.OperationalError):
-                psycopg.connect(self.admin_url, connect_timeout=5).close()
+            if self._answers():
                 return
             if time.monotonic() > until:
                 self.stop()
@@ -183,6 +185,13 @@ class EmbeddedPostgres:
                     f"PostgreSQL was not ready after {READY_S:.0f} s:\n{self._log_end()}"
                 )
             time.sleep(0.03)
+
+    def _answers(self) -> bool:
+        try:
+            psycopg.connect(self.admin_url, connect_timeout=5).close()
+        except psycopg.OperationalError:
+            return False
+        return True
 
     def _log_end(self) -> str:
         return (self.folder / "log").read_text(errors="replace")[-2000:]
