@@ -47,6 +47,11 @@ STANDALONE: dict[str, tuple[list[Turn], str, str]] = {
         "How long does it take?",
         "How long does it take (hotel costs)?",
     ),
+    "what the reply named": (
+        turns("Which of the pumps is meant for heating?", "The K80 is the one for heating."),
+        "What does its seal kit cost?",
+        "What does its seal kit cost (K80, heating)?",
+    ),
     "why": (
         turns(LEAVE, "16 weeks."),
         "Why?",
@@ -75,6 +80,22 @@ UNCHANGED = [
     "What does this handbook say about travel?",
     "How long does it take to order a pump?",
     "What is part number AB-1200/3?",
+    "I lost my card and somebody else borrows on it. Do I have to pay?",
+    "Is the trial period shorter in 2025 than it was in 2024?",
+    "It's March. What colour must the tag have?",
+    "It's freezing and the pump turns slowly by itself. Should I switch it off?",
+    "I left my laptop on the train. How fast do I have to tell IT?",
+    "An old lady wants to put me in her will. May I accept?",
+    "Will it rain tomorrow?",
+    "For which people is it especially important to get a vaccine?",
+    "When it arrives, where do I put the pump?",
+    "Did the last drill meet its target time?",
+    "What is the price of the K80?",
+    "Where is the canteen?",
+]
+WITHOUT_HISTORY = [
+    "Will they pay for my dog's kennel while I travel?",
+    "Do they differ in the same local area?",
 ]
 
 
@@ -83,6 +104,11 @@ UNCHANGED = [
 def test_what_stands_alone_is_left_alone(message: str, history: list[Turn]) -> None:
     done = rewrite(message, history)
     assert (done.standalone, done.unchanged, done.clarification) == (message, True, "")
+
+
+@pytest.mark.parametrize("message", WITHOUT_HISTORY)
+def test_they_are_whoever_the_documents_are_about(message: str) -> None:
+    assert rewrite(message, []).unchanged
 
 
 def test_a_few_words_are_a_search_and_after_a_question_go_on_from_it() -> None:
@@ -101,6 +127,9 @@ CLARIFY: dict[str, tuple[list[Turn], str]] = {
         turns("Compare the MP-200 and the MP-300", "Both are pumps."),
         "How heavy is that one?",
     ),
+    "of what": ([], "What is the limit?"),
+    "a code without the code": ([], "What does the code mean?"),
+    "a verb is no noun": ([], "Can I still change it?"),
     "an empty history": (turns(" ", ""), "Does he know?"),
 }
 

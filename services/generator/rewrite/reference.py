@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from services.generator.rewrite.antecedent import named_inside, without_expletives
 from services.generator.sentences import split
 from services.generator.words import STOP_WORDS, Word, words
 
@@ -10,19 +11,12 @@ from services.generator.words import STOP_WORDS, Word, words
 _PRONOUN = re.compile(
     r"\b(?:it|its|itself|they|them|their|theirs|he|him|his|she|her|hers"
     r"|(?:this|that|these|those)(?! (?:is|are|was|were)\b [a-z]+ (?:that|which|who)\b)"
-    r"|(?:the )?(?:former|latter|same)|there)\b",
+    r"|(?:the )?(?:former|latter|same)(?! \w)|there)\b",
     re.IGNORECASE,
 )
-# "this policy" names its kind, and "that" after a verb or a noun is a conjunction: neither is a pronoun by itself.
+# "that" after a verb or a noun is a conjunction.
 _CONJUNCTION = re.compile(
     r"\b(?:that)\s+(?:i|we|you|a|an|the|is|are|was|were|has|have|can|must|may|will|should|apply|applies|do|does)\b",
-    re.IGNORECASE,
-)
-_EXPLETIVE = re.compile(
-    r"\b(?:is|was|will|does|can|would)?\s*(?:it (?:is |was )?"
-    r"(?:possible|true|allowed|necessary|required|legal|safe|ok|okay)"
-    r"|it take to\b|it cost to\b|it mean to\b|is there|are there|was there|were there|there is|there are"
-    r"|is it (?:possible|true|allowed|necessary|required|legal|safe|ok|okay))",
     re.IGNORECASE,
 )
 # A message that goes on where the last question stopped.
@@ -38,7 +32,7 @@ _BARE = re.compile(
 )
 _CHOICE = re.compile(
     r"\b(?:(?:this|that|the|which|the (?:first|second|third|last|other)) ones?"
-    r"|the (?:first|second|third|last|other))\b",
+    r"|the (?:first|second|third|last|other)(?! \w))\b",
     re.IGNORECASE,
 )
 _AUXILIARY = re.compile(
@@ -46,15 +40,26 @@ _AUXILIARY = re.compile(
     r"|would|has|have|had|am|list|give|tell|show|explain|describe|name|find|compare|summari[sz]e|define)\b",
     re.IGNORECASE,
 )
+# Nouns that mean something only of something, with nothing beside them that could say of what.
+_INCOMPLETE = re.compile(
+    r"^\W*(?:what(?:’s|'s| is| are| was)|how (?:much|high|long|big) (?:is|are|was)|what (?:does|do)|when is|which is"
+    r"|tell me) the (?:current |new |exact )?(?P<noun>limits?|prices?|costs?|codes?|deadline|rates?|fees?|charges?|amounts?"
+    r"|numbers?|values?|maximum|minimum|sizes?|period|percentage|distance|duration|settings?|date|penalty|discount|allowance)"
+    r"(?: mean| stand for)?\W*$",
+    re.IGNORECASE,
+)
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 
-def pronoun(message: str) -> str:
-    """The first word of a message that stands for something else; empty if there is none."""
-    blanked = _EXPLETIVE.sub(lambda m: " " * len(m.group()), message)
+def pronoun(message: str, *, without: frozenset[str] = frozenset()) -> str:
+    """The first word of a message that stands for something outside it and is not in `without`; or empty."""
+    blanked = without_expletives(message)
     blanked = _CONJUNCTION.sub(lambda m: " " * len(m.group()), blanked)
     for match in _PRONOUN.finditer(blanked):
         word = match.group().lower()
+        # The department.
+        if word in without or (match.group() == "IT" and not message.isupper()):
+            continue
         after = re.match(r"\s+([a-z]+)", blanked[match.end() :], re.IGNORECASE)
         following = after.group(1).lower() if after else ""
         # "this handbook": the noun itself is searchable.
@@ -63,8 +68,16 @@ def pronoun(message: str) -> str:
         # A name in the message itself may be what is meant: "Does Merrow pay for its travel?"
         if any(name.end <= match.start() for name in phrases(message)):
             continue
+        if named_inside(message, match.start()):
+            continue
         return match.group()
     return ""
+
+
+def incomplete(message: str) -> str:
+    """The noun that a message asks about without saying of what: the "limit" of "What is the limit?"; or empty."""
+    match = _INCOMPLETE.match(message)
+    return match.group("noun") if match else ""
 
 
 def chooses(message: str) -> bool:

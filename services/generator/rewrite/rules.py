@@ -9,6 +9,13 @@ from services.generator.rewrite import MAX_TURNS, Rewrite, Turn
 from services.generator.rewrite import reference as ref
 from services.rpc.deadline import Deadline
 
+# Without a conversation they mean whoever the documents are about: "Will they pay for a taxi?"
+GENERIC = frozenset({"they", "them", "their", "theirs", "there", "same", "the same"})
+
+
+# Characters before the name that a reply begins with: "That is the ".
+MAX_BEFORE_NAME = 15
+
 
 class RulesRewriter:
     """See Rewriter. No waiting, no usage."""
@@ -27,10 +34,10 @@ def rewrite(question: str, history: Sequence[Turn]) -> Rewrite:
     asked = question.strip()
     turns = [turn for turn in history[-MAX_TURNS:] if turn.text.strip()]
     last = next((turn.text.strip() for turn in reversed(turns) if turn.from_user), "")
-    if not needs_history(asked):
-        return Rewrite(standalone=question, unchanged=True)
     if not last:
         return _without_history(question, asked)
+    if not needs_history(asked):
+        return Rewrite(standalone=question, unchanged=True)
     if ref.chooses(asked):
         return _choice(asked, turns)
     if ref.continues(asked) and not ref.pronoun(asked):
@@ -39,11 +46,14 @@ def rewrite(question: str, history: Sequence[Turn]) -> Rewrite:
 
 
 def _without_history(question: str, asked: str) -> Rewrite:
-    word = ref.pronoun(asked)
+    word = ref.pronoun(asked, without=GENERIC)
     if word:
         return Rewrite(clarification=f'What does "{word}" refer to?')
     if ref.chooses(asked) or ref.bare(asked):
         return Rewrite(clarification="What is your question about?")
+    noun = ref.incomplete(asked)
+    if noun:
+        return Rewrite(clarification=f"Which {noun} do you mean?")
     # A few words without a verb are a fair search: "parental leave part-time".
     return Rewrite(standalone=question, unchanged=True)
 
@@ -77,7 +87,19 @@ def _pronoun(asked: str, last: str, turns: Sequence[Turn]) -> Rewrite:
         if len(earlier) != 1:
             return Rewrite(clarification=f'What does "{ref.pronoun(asked)}" refer to?')
         carried = earlier[0]
+    replied = _replied(last, turns)
+    if replied and not named:
+        carried = f"{replied}, {carried}"
     return Rewrite(standalone=f"{asked.rstrip(' ?.!')} ({carried})?")
+
+
+def _replied(last: str, turns: Sequence[Turn]) -> str:
+    """What the reply to "which ...?" or "who ...?" names first: the K80 of "The K80 is the one for heating"."""
+    reply = turns[-1]
+    if reply.from_user or not last.lower().startswith(("which", "who", "what")):
+        return ""
+    first = ref.phrases(reply.text)[:1]
+    return first[0].text if first and first[0].start <= MAX_BEFORE_NAME else ""
 
 
 def _listed(options: Sequence[str]) -> str:
