@@ -81,6 +81,7 @@ class Stage:
     ) -> None:
         self.name, self.address = name, address
         self._settings = settings
+        self._signer = identity.Signer(name, settings.internal_secret.get_secret_value())
         self.channel = open_channel(address, settings, [retried] if retried else [])
         self._breaker = Breaker(settings.breaker_failures, settings.breaker_open_seconds)
         self._throttle = Throttle()
@@ -99,7 +100,7 @@ class Stage:
         self._admit()
         verdict = Verdict.NOTHING
         try:
-            response = await method(request, timeout=seconds, metadata=self._metadata(seconds))
+            response = await method(request, timeout=seconds, metadata=self._metadata())
             verdict = Verdict.WELL
             return response
         except grpc.aio.AioRpcError as error:
@@ -117,7 +118,7 @@ class Stage:
     ) -> AsyncIterator[Response]:
         """Replies as they come. Leaving early cancels the call."""
         self._admit()
-        call = method(request, timeout=seconds, metadata=self._metadata(seconds))
+        call = method(request, timeout=seconds, metadata=self._metadata())
         async for response in self._replies(call, seconds, passed):
             yield response
 
@@ -140,7 +141,7 @@ class Stage:
                 broken.append(error)
                 raise
 
-        call = method(watched(), timeout=seconds, metadata=self._metadata(seconds))
+        call = method(watched(), timeout=seconds, metadata=self._metadata())
         try:
             async for response in self._replies(call, seconds, passed):
                 yield response
@@ -192,18 +193,10 @@ class Stage:
             return Verdict.SICK if patient else Verdict.NOTHING
         return Verdict.WELL
 
-    def _metadata(self, seconds: float) -> tuple[tuple[str, str], ...]:
-        request_id = identity.request_id()
-        token = identity.sign(
-            identity.current(),
-            self.name,
-            self._settings.internal_secret.get_secret_value(),
-            request_id=request_id,
-            lifetime_s=min(max(seconds, 1.0) + 5.0, identity.LIFETIME_S),
-        )
+    def _metadata(self) -> tuple[tuple[str, str], ...]:
         return (
-            ("authorization", f"Bearer {token}"),
-            ("x-request-id", request_id),
+            ("authorization", f"Bearer {self._signer.token(identity.current())}"),
+            ("x-request-id", identity.request_id()),
             *trace_metadata(),
         )
 

@@ -77,14 +77,7 @@ def check_secret(secret: str) -> str:
     return secret
 
 
-def sign(
-    principal: Principal,
-    audience: str,
-    secret: str,
-    *,
-    request_id: str = "",
-    lifetime_s: float = 60.0,
-) -> str:
+def sign(principal: Principal, audience: str, secret: str, *, lifetime_s: float = 60.0) -> str:
     """A token that lets the stage `audience` act for the principal, for min(lifetime_s, 300) seconds."""
     now = time.time()
     return jwt.encode(
@@ -95,7 +88,6 @@ def sign(
             "org": principal.organization_id,
             "roof": principal.rooftop_id,
             "scopes": sorted(principal.scopes),
-            "rid": request_id,
             "iat": now,
             "exp": now + min(lifetime_s, LIFETIME_S),
         },
@@ -104,8 +96,55 @@ def sign(
     )
 
 
+class Signer:
+    """Signs for one stage, and uses a token again while most of its life is left: a call checks it once, on arrival."""
+
+    REUSED_S = 20.0
+    KEPT = 1024
+
+    def __init__(self, audience: str, secret: str) -> None:
+        self._audience, self._secret = audience, check_secret(secret)
+        self._tokens: dict[Principal, tuple[float, str]] = {}
+
+    def token(self, principal: Principal) -> str:
+        """A token that holds for at least another forty seconds."""
+        now = time.monotonic()
+        made, token = self._tokens.get(principal, (-self.REUSED_S, ""))
+        if now - made >= self.REUSED_S:
+            if len(self._tokens) >= self.KEPT:
+                self._tokens.clear()
+            token = sign(principal, self._audience, self._secret)
+            self._tokens[principal] = (now, token)
+        return token
+
+
+class Verifier:
+    """Checks the tokens of one stage, each once: after that only whether it has expired."""
+
+    KEPT = 1024
+
+    def __init__(self, audience: str, secret: str) -> None:
+        self._audience, self._secret = audience, check_secret(secret)
+        self._known: dict[str, tuple[float, Principal]] = {}
+
+    def principal(self, token: str) -> Principal:
+        """As verify()."""
+        until, principal = self._known.get(token, (0.0, None))
+        if principal is None or time.time() >= until:
+            principal, until = _read(token, self._audience, self._secret)
+            if len(self._known) >= self.KEPT:
+                self._known.clear()
+            self._known[token] = (until, principal)
+        return principal
+
+
 def verify(token: str, audience: str, secret: str) -> Principal:
     """The principal of a token; Unauthenticated if it is altered, expired, or meant for another stage."""
+    return _read(token, audience, secret)[0]
+
+
+def _read(token: str, audience: str, secret: str) -> tuple[Principal, float]:
+    """The principal of a token, and when it expires (seconds since the epoch)."""
     try:
         claims = jwt.decode(
             token,
@@ -127,12 +166,13 @@ def verify(token: str, audience: str, secret: str) -> Principal:
             raise Unauthenticated("the identity token lives longer than five minutes")
     except jwt.PyJWTError as error:
         raise Unauthenticated(f"the identity token does not hold: {type(error).__name__}") from None
-    return Principal(
+    principal = Principal(
         organization_id=organization,
         rooftop_id=rooftop,
         subject=str(claims.get("sub", "")),
         scopes=frozenset(str(scope) for scope in claims.get("scopes", [])),
     )
+    return principal, float(claims["exp"])
 
 
 def bearer(metadata: dict[str, list[str]]) -> str:

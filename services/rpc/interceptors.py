@@ -28,7 +28,7 @@ from services.rpc.errors import (
     Internal,
     InvalidArgument,
 )
-from services.rpc.identity import Principal
+from services.rpc.identity import Principal, Verifier
 from services.rpc.status import GRPC_CODES, to_status
 
 log = logging.getLogger("folio.rpc")
@@ -44,7 +44,8 @@ _validator = protovalidate.Validator()
 
 def stage_authenticator(audience: str, secret: str) -> Authenticator:
     """Accepts the tokens that the gateway signs for the stage `audience`."""
-    return lambda metadata: identity.verify(identity.bearer(metadata), audience, secret)
+    verifier = Verifier(audience, secret)
+    return lambda metadata: verifier.principal(identity.bearer(metadata))
 
 
 def check(request: Message) -> None:

@@ -1,14 +1,23 @@
 """Admission and deadlines."""
 
 import asyncio
+import time
 from pathlib import Path
 
+import jwt
 import pytest
 
 from services.rpc.deadline import Deadline
-from services.rpc.errors import DeadlineExceeded, FailedPrecondition, ResourceExhausted
+from services.rpc.errors import (
+    DeadlineExceeded,
+    FailedPrecondition,
+    ResourceExhausted,
+    Unauthenticated,
+)
+from services.rpc.identity import Principal, Signer, Verifier
 from services.rpc.limits import Gate
 from services.rpc.providers import load
+from services.rpc.testing import SECRET
 
 
 async def test_of_six_calls_two_run_two_wait_and_two_are_refused() -> None:
@@ -62,3 +71,24 @@ def test_a_provider_without_its_package_names_the_extra(
     with pytest.raises(FailedPrecondition, match=r"an_sdk_that_is_not_here.*folio\[probe-sdk\]"):
         load({"probe_sdk": "probe_provider:Provider"}, "probe_sdk")
     assert load({"queue": "queue:Queue"}, "queue").__name__ == "Queue"
+
+
+def test_tokens_are_used_again_and_still_expire(monkeypatch: pytest.MonkeyPatch) -> None:
+    signer, verifier = Signer("colbert", SECRET), Verifier("colbert", SECRET)
+    acme, other = Principal(1, scopes=frozenset({"read"})), Principal(2)
+    token = signer.token(acme)
+    assert signer.token(acme) == token
+    assert signer.token(other) != token
+    assert verifier.principal(token) == verifier.principal(token) == acme
+    with pytest.raises(Unauthenticated):
+        Verifier("retriever", SECRET).principal(token)
+
+    def expired(*_: object, **__: object) -> None:
+        raise jwt.ExpiredSignatureError
+
+    monkeypatch.setattr(jwt, "decode", expired)
+    assert verifier.principal(token) == acme, "known, so not read again"
+    later = time.time() + 61
+    monkeypatch.setattr(time, "time", lambda: later)
+    with pytest.raises(Unauthenticated):
+        verifier.principal(token)
