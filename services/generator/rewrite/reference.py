@@ -43,8 +43,9 @@ _AUXILIARY = re.compile(
 # Nouns that mean something only of something, with nothing beside them that could say of what.
 _INCOMPLETE = re.compile(
     r"^\W*(?:what(?:’s|'s| is| are| was)|how (?:much|high|long|big) (?:is|are|was)|what (?:does|do)|when is|which is"
-    r"|tell me) the (?:current |new |exact )?(?P<noun>limits?|prices?|costs?|codes?|deadline|rates?|fees?|charges?|amounts?"
-    r"|numbers?|values?|maximum|minimum|sizes?|period|percentage|distance|duration|settings?|date|penalty|discount|allowance)"
+    r"|tell me) the (?:current |new |exact )?(?P<noun>limits?|prices?|costs?|codes?|deadline|rates?|fees?|charges?"
+    r"|amounts?|numbers?|values?|maximum|minimum|sizes?|period|percentage|distance|duration|settings?|date|penalty"
+    r"|discount|allowance)"
     r"(?: mean| stand for)?\W*$",
     re.IGNORECASE,
 )
