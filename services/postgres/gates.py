@@ -1,11 +1,18 @@
 """What must hold before a stage serves. Each gate refuses with what was found, what was expected and what to do."""
 
+import logging
 from dataclasses import dataclass
+
+from psycopg_pool import PoolTimeout
 
 from services.postgres.pool import Connection, TenantPool
 from services.rpc.errors import FailedPrecondition
 
+log = logging.getLogger("folio.postgres")
+
 PGVECTOR_LEAST = (0, 8, 4)
+# Between two lines in the log that say what a start is waiting for.
+WAIT_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -18,8 +25,19 @@ class Facts:
 
 
 async def check(pool: TenantPool, schema_version: int) -> Facts:
-    """All gates but the embedding model's. Raises FailedPrecondition at the first that is shut."""
-    async with pool.pool.connection(timeout=30.0) as connection:
+    """All gates but the embedding model's. Raises FailedPrecondition at the first that is shut.
+
+    Waits for a database that is away or not yet migrated: a stage may start before either.
+    """
+    while True:
+        try:
+            return await _check(pool, schema_version)
+        except PoolTimeout:
+            log.warning("waiting for the database, or for its first migration")
+
+
+async def _check(pool: TenantPool, schema_version: int) -> Facts:
+    async with pool.pool.connection(timeout=WAIT_S) as connection:
         await _role(connection)
         await _forced(connection)
         vector = await _pgvector(connection)
