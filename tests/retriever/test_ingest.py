@@ -9,6 +9,10 @@ import pytest
 
 from folio.common.v1 import document_pb2
 from folio.retriever.v1 import retriever_pb2 as pb
+from services.postgres.pool import tenant
+from services.retriever import admin, claims, staging
+from services.retriever.servicer import upload_from
+from services.rpc.errors import FailedPrecondition
 from services.rpc.identity import Principal
 from tests.conftest import Postgres
 from tests.retriever.conftest import Caller, Retriever
@@ -284,3 +288,59 @@ async def test_every_text_column_holds_clean_text(
             for (value,) in values:
                 assert "\x0b" not in (value or ""), (table, column)
                 assert "\u200b" not in (value or ""), (table, column)
+
+
+async def test_the_claim_of_a_dead_worker_is_taken_over_when_its_lease_ends(
+    caller: Caller, retriever: Retriever, tenant_id: int
+) -> None:
+    """As if the process had been killed between two batches: rows half stored, nothing released."""
+    parts = retriever.stage.parts
+    data = LEAVE.encode()
+    upload = upload_from(
+        pb.IngestHeader(file_name="leave.md"),
+        hashlib.sha256(data).hexdigest(),
+        len(data),
+        parts.settings,
+        parts.embedder,
+    )
+    who = Principal(tenant_id)
+    async with tenant(parts.pool, who) as connection:
+        dead = await claims.claim(connection, who, upload, "dead", lease_s=0.5)
+        await staging.write_file(
+            connection, staging.Staging(tenant_id, None, dead, "dead"), b"half", b""
+        )
+    result = await caller.ingest(LEAVE, "leave.md")
+    assert (result.document.id, result.version) == (dead.document_id, dead.version)
+    assert (await caller.search("parental leave")).hits
+    async with tenant(parts.pool, who) as connection:
+        # The dead worker, should it wake up, changes nothing.
+        with pytest.raises(FailedPrecondition):
+            await claims.renew(connection, tenant_id, dead, "dead", 5)
+        await claims.fail(connection, tenant_id, dead, "dead", "late")
+    got = await caller.stub.GetDocument(
+        pb.GetDocumentRequest(document_id=dead.document_id), timeout=9
+    )
+    assert got.document.status == document_pb2.DOCUMENT_STATUS_READY
+
+
+@pytest.mark.parametrize("retains", [False, True])
+async def test_the_query_log_keeps_text_only_where_it_is_retained(
+    caller: Caller, postgres: Postgres, tenant_id: int, retains: bool
+) -> None:
+    name = next(n for n, i in admin.organizations(postgres.admin_url).items() if i == tenant_id)
+    admin.retain_text(postgres.admin_url, name, retains)
+    entry = pb.EgressEntry(provider="anthropic", purpose="answer", bytes_sent=100)
+    for _ in range(2):
+        await caller.stub.LogQuery(
+            pb.LogQueryRequest(
+                request_id="r", outcome="answered", question="Who knows?", egress=[entry]
+            ),
+            timeout=9,
+        )
+    with psycopg.connect(postgres.admin_url) as connection:
+        connection.execute("select set_config('app.organization_id', %s, true)", [str(tenant_id)])
+        logged = connection.execute(
+            "select question, outcome from folio.query_log where organization_id = %s", [tenant_id]
+        ).fetchall()
+    assert logged == [("Who knows?" if retains else None, "answered")]
+    assert count(postgres, tenant_id, "egress") == 1

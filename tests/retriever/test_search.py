@@ -342,7 +342,7 @@ async def test_the_index_serves_the_dense_and_the_sparse_query(
                 },
             )
         ).fetchall()
-        assert f"postings_{organization}_pkey" in str(plan)
+        assert f"postings_{organization}_pkey" in str(plan), "\n".join(row[0] for row in plan)
 
 
 async def test_scores_are_bit_identical_after_another_tenant_writes(

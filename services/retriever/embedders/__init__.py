@@ -50,7 +50,8 @@ def normalised(vectors: object, count: int, dim: int) -> Vectors:
     vectors.
     """
     try:
-        rows = np.asarray(vectors, np.float32)
+        with np.errstate(over="ignore"):
+            rows = np.asarray(vectors, np.float32)
     except (TypeError, ValueError, OverflowError):
         raise Internal("the embedding provider sent rows of unequal length or no numbers") from None
     if rows.shape != (count, dim):

@@ -163,8 +163,8 @@ create table chunks (
     foreign key (organization_id, document_id, version) references document_versions on delete cascade,
     foreign key (organization_id, section_id) references sections on delete cascade
 ) partition by list (organization_id);
-create index on chunks (organization_id, section_id);
-create index on chunks (organization_id, text_sha256);
+create index on chunks (section_id);
+create index on chunks (text_sha256);
 create index chunks_embedding_minilm on chunks using hnsw (embedding_minilm vector_cosine_ops) where live;
 
 -- Which column of `chunks` holds which model's vectors. Not a tenant's data.
