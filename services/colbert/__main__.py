@@ -1,10 +1,8 @@
 """python -m services.colbert: settings, encoder, database, serve."""
 
-import asyncio
-
 from services.colbert.settings import ColbertSettings
 from services.colbert.stage import open_stage
-from services.rpc.serve import serve
+from services.rpc.serve import run_service, serve
 
 
 async def main() -> None:
@@ -14,4 +12,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    run_service(main())

@@ -8,7 +8,7 @@ from services.crossencoder.servicer import CrossEncoderServicer
 from services.crossencoder.settings import CrossEncoderSettings
 from services.rpc.errors import FailedPrecondition
 from services.rpc.providers import load
-from services.rpc.serve import serve
+from services.rpc.serve import run_service, serve
 
 
 def open_scorer(settings: CrossEncoderSettings) -> PairScorer:
@@ -34,4 +34,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    run_service(main())

@@ -1,8 +1,5 @@
 """Runs the gateway: `python -m services.gateway`. It starts whether or not the stages are up."""
 
-import asyncio
-import sys
-
 import grpc
 
 from folio.gateway.v1 import gateway_pb2_grpc
@@ -10,11 +7,10 @@ from services.gateway.auth import Authenticator
 from services.gateway.servicer import SERVICE, GatewayServicer
 from services.gateway.settings import GatewaySettings
 from services.gateway.stages import Stages
-from services.rpc.errors import FolioError
-from services.rpc.serve import serve
+from services.rpc.serve import run_service, serve
 
 
-async def run() -> None:
+async def main() -> None:
     """Settings, stages, servicer, serve."""
     settings = GatewaySettings.load()
     authenticate = Authenticator(settings)
@@ -29,7 +25,4 @@ async def run() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        asyncio.run(run())
-    except FolioError as error:
-        sys.exit(error.message)
+    run_service(main())

@@ -6,7 +6,7 @@ from services.generator.assembly import assemble
 from services.generator.servicer import GeneratorServicer
 from services.generator.settings import GeneratorSettings
 from services.rpc.limits import Gate
-from services.rpc.serve import serve
+from services.rpc.serve import run_service, serve
 
 
 async def main() -> None:
@@ -17,4 +17,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    run_service(main())

@@ -1,10 +1,8 @@
 """python -m services.retriever: settings, database, models, serve."""
 
-import asyncio
-
 from services.retriever.settings import RetrieverSettings
 from services.retriever.stage import open_stage
-from services.rpc.serve import serve
+from services.rpc.serve import run_service, serve
 
 
 async def main() -> None:
@@ -20,4 +18,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    run_service(main())
