@@ -219,7 +219,7 @@ class Capabilities(_message.Message):
 
     @_builtins.property
     def details(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
-        """Facts by name ("kernel": "avx512vnni", "sparse": "pg_textsearch", ...)."""
+        """Facts by name ("kernel": "avx512vnni", "bm25": "postings", ...)."""
 
     def __init__(
         self,

@@ -1,0 +1,5 @@
+"""`python -m folio.cli` is `folio`."""
+
+from folio.cli import main
+
+main()
