@@ -11,6 +11,7 @@ import typer
 
 from evals import chunk_sweep, connection, drafting, making, showing
 from evals.datasets import open_collection, page_eval
+from evals.datasets.sampling import by_hash, sample
 from evals.options import Address, Concurrency, Fresh, Golden, Key, RungNames, failures
 from evals.rungs import LADDER
 from evals.session import Plan, run_collection
@@ -52,7 +53,22 @@ def public(
     document_known: Annotated[
         bool, typer.Option(help="page_eval: ask each question of its own file")
     ] = False,
-    queries: Annotated[int, typer.Option(min=0, help="only the first so many; 0 for all")] = 0,
+    queries: Annotated[
+        int, typer.Option(min=0, help="only so many, chosen by hash; 0 for all")
+    ] = 0,
+    documents: Annotated[
+        int,
+        typer.Option(
+            min=0, help="only so many, the relevant ones first, chosen by hash; 0 for all"
+        ),
+    ] = 0,
+    pages: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="page_eval: only files of at most so many pages; 0 for all",
+        ),
+    ] = 0,
     rung: RungNames = None,
     concurrency: Concurrency = 4,
     fresh: Fresh = False,
@@ -76,17 +92,20 @@ def public(
     )
     with failures():
         if name == "page_eval":
-            golden = page_eval.as_golden(data, tenant, document_known=document_known)
+            golden = page_eval.as_golden(
+                data, tenant, document_known=document_known, files=documents, pages=pages
+            )
             if queries:
-                golden = replace(golden, cases=golden.cases[:queries])
+                kept = set(by_hash(case.id for case in golden.cases)[:queries])
+                golden = replace(
+                    golden, cases=tuple(case for case in golden.cases if case.id in kept)
+                )
             whole = replace(plan, held_out=True)
             with _open(folder, tenant, address, key) as there, showing.bars() as bars:
                 summary = asyncio.run(making.evaluate(there, golden, whole, bars))
             summary["set"]["name"] = plan.output.name
         else:
-            collection = open_collection(name, data)
-            if queries:
-                collection = replace(collection, queries=collection.queries[:queries])
+            collection = sample(open_collection(name, data), queries=queries, documents=documents)
             with _open(folder, tenant, address, key) as there, showing.bars() as bars:
                 summary, _ = asyncio.run(
                     run_collection(there, collection, tenant, plan, bars, answers=answers)

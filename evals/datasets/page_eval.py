@@ -2,12 +2,15 @@
 
 import ast
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from evals.datasets.sampling import by_hash
 from evals.files import BadFile, read_jsonl, text_of
 from evals.golden import Case, GoldenSet, Relevant, Scope
 from evals.library import Library, LibraryDocument
+from services.rpc.errors import InvalidArgument
 
 
 @dataclass(frozen=True)
@@ -63,9 +66,14 @@ def load_page_eval(data: Path) -> tuple[PageQuestion, ...]:
     return tuple(found)
 
 
-def as_golden(data: Path, organization: str, *, document_known: bool) -> GoldenSet:
-    """The questions as a golden set over their PDF files; with `document_known`, each is asked of its own file only."""
-    questions = load_page_eval(data)
+def as_golden(
+    data: Path, organization: str, *, document_known: bool, files: int = 0, pages: int = 0
+) -> GoldenSet:
+    """The questions as a golden set over their PDF files; with `document_known`, each is asked of its own file only.
+
+    `files` keeps so many files, chosen by hash, of those with at most `pages` pages; 0 keeps all.
+    """
+    questions = _of_files(_one_name(data, load_page_eval(data)), files, pages)
     documents = {
         question.pdf: LibraryDocument(
             question.pdf, data / question.pdf, organization, "", "", "", "", question.n_pages
@@ -87,6 +95,25 @@ def as_golden(data: Path, organization: str, *, document_known: bool) -> GoldenS
     )
     digest = hashlib.sha256((data / "page_eval.jsonl").read_bytes()).hexdigest()
     return GoldenSet(Library(documents), cases, digest)
+
+
+def _one_name(data: Path, questions: Sequence[PageQuestion]) -> list[PageQuestion]:
+    """Five filings are in both folders, byte for byte: one document, by the name that comes first."""
+    first: dict[str, str] = {}
+    names = {}
+    for pdf in sorted({question.pdf for question in questions}):
+        digest = hashlib.sha256((data / pdf).read_bytes()).hexdigest()
+        names[pdf] = first.setdefault(digest, pdf)
+    return [replace(question, pdf=names[question.pdf]) for question in questions]
+
+
+def _of_files(questions: Sequence[PageQuestion], files: int, pages: int) -> list[PageQuestion]:
+    sizes = {question.pdf: question.n_pages for question in questions}
+    fitting = by_hash(pdf for pdf, size in sizes.items() if not pages or size <= pages)
+    if not fitting:
+        raise InvalidArgument(f"no file has {pages} pages or fewer; allow more")
+    kept = set(fitting[: files or None])
+    return [question for question in questions if question.pdf in kept]
 
 
 def _kinds(kind: str) -> tuple[str, ...]:
