@@ -22,14 +22,16 @@ def sample(collection: Collection, *, queries: int = 0, documents: int = 0) -> C
     stay, whatever their number; judged ones are taken before the others, since near misses make a search hard.
     """
     if queries:
-        collection = replace(collection, queries=_queries(collection.queries, queries))
+        chosen = _queries(collection.queries, queries)
+        judged = {q.id: collection.qrels[q.id] for q in chosen if q.id in collection.qrels}
+        collection = replace(collection, queries=chosen, qrels=judged)
     if documents:
         graded = [collection.qrels.get(query.id, {}) for query in collection.queries]
         relevant = {name for grades in graded for name, grade in grades.items() if grade > 0}
-        judged = {name for grades in graded for name in grades} - relevant
-        rest = {passage.id for passage in collection.passages} - relevant - judged
+        seen = {name for grades in graded for name in grades} - relevant
+        rest = {passage.id for passage in collection.passages} - relevant - seen
         kept = set(
-            [*by_hash(relevant), *by_hash(judged), *by_hash(rest)][: max(documents, len(relevant))]
+            [*by_hash(relevant), *by_hash(seen), *by_hash(rest)][: max(documents, len(relevant))]
         )
         collection = replace(
             collection, passages=tuple(p for p in collection.passages if p.id in kept)

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from evals.datasets import open_collection
+from evals.datasets import Collection, Passage, Query, open_collection
 from evals.datasets.beir import load_beir
-from evals.datasets.page_eval import load_page_eval
+from evals.datasets.page_eval import as_golden, load_page_eval
+from evals.datasets.sampling import sample
 from evals.datasets.scifact import sentences
 from evals.datasets.smart import load_cranfield
 from evals.datasets.trec import read_qrels, read_run, write_qrels, write_run
@@ -172,3 +173,27 @@ def test_page_questions_skip_wrong_labels(public_data: Path) -> None:
     found = load_page_eval(public_data)
     assert len(found) == sum(1 for row in rows if not row["label_issue"])
     assert {"text", "table"} <= {kind for question in found for kind in question.kinds}
+
+
+def test_a_sample_keeps_relevant_documents_and_the_share_of_answerable_questions() -> None:
+    passages = tuple(Passage(f"d{number}", "", "text") for number in range(100))
+    queries = tuple(Query(f"q{number}", "text", number < 30) for number in range(40))
+    qrels = {f"q{number}": {f"d{number}": 1, f"d{number + 50}": 0} for number in range(30)}
+    found = sample(Collection("c", passages, queries, qrels), queries=20, documents=18)
+    assert sum(query.answerable for query in found.queries) == 15
+    assert len(found.queries) == 20
+    kept = {passage.id for passage in found.passages}
+    relevant = {f"d{query.id[1:]}" for query in found.queries if query.answerable}
+    assert len(kept) == 18
+    assert relevant < kept
+    assert kept - relevant < {f"d{int(name[1:]) + 50}" for name in relevant}, "judged ones first"
+    assert found.qrels.keys() == {query.id for query in found.queries if query.answerable}
+
+
+def test_a_filing_that_is_there_twice_is_one_document(public_data: Path) -> None:
+    found = as_golden(public_data, "acme", document_known=True)
+    hashes = [document.sha256 for document in found.library.documents.values()]
+    assert len(hashes) == len(set(hashes)) == 65
+    few = as_golden(public_data, "acme", document_known=False, files=24, pages=110)
+    assert len(few.library.documents) == 24
+    assert max(document.pages for document in few.library.documents.values()) <= 110
