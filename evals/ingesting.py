@@ -2,13 +2,17 @@
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from evals.datasets import Collection
 from evals.library import LibraryDocument
 from evals.target import call
 from folio.client import AsyncFolio
+from folio.common.v1 import document_pb2
 from folio.failure import CallFailed
 
 Say = Callable[[str, int, int], None]
@@ -28,12 +32,45 @@ class File:
 
 
 @dataclass(frozen=True)
+class Taken:
+    """What became of one file. `steps` are milliseconds; those of files sent at once overlap."""
+
+    name: str
+    status: str
+    pages: int
+    empty_pages: int
+    chunks: int
+    seconds: float
+    steps: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Ingested:
     """How many were sent, were there already, and why others failed (document, reason)."""
 
     sent: int
     there: int
     failed: tuple[tuple[str, str], ...]
+    taken: tuple[Taken, ...] = ()
+    # From the first file to the last.
+    seconds: float = 0.0
+
+    def summary(self, most: int = 100) -> dict[str, Any]:
+        """For the summary of a run: totals, and the files themselves where they are at most so many."""
+        steps: Counter[str] = Counter()
+        for each in self.taken:
+            steps.update(each.steps)
+        return {
+            "sent": self.sent,
+            "there": self.there,
+            "failed": len(self.failed),
+            "seconds": round(self.seconds, 1),
+            "pages": sum(each.pages for each in self.taken),
+            "chunks": sum(each.chunks for each in self.taken),
+            "statuses": dict(Counter(each.status for each in self.taken)),
+            "step_seconds": {name: round(ms / 1000, 1) for name, ms in steps.items()},
+            "files": [asdict(each) for each in self.taken] if len(self.taken) <= most else [],
+        }
 
 
 def library_files(documents: Iterable[LibraryDocument]) -> list[File]:
@@ -87,25 +124,26 @@ async def ingest(
     waiting = iter([file for file in files if file.sha256 not in there])
     known = sum(file.sha256 in there for file in files)
     failed: list[tuple[str, str]] = []
-    sent = 0
+    taken: list[Taken] = []
+    begun = time.monotonic()
 
     async def work() -> None:
-        nonlocal sent
         for file in waiting:
             try:
-                await call(lambda file=file: _send(client, file))  # type: ignore[misc]
-                sent += 1
+                taken.append(await call(lambda file=file: _send(client, file)))  # type: ignore[misc]
             except CallFailed as error:
                 failed.append((file.name, f"{error.code}: {error.message}"))
-            say(file.name, known + sent + len(failed), len(files))
+            say(file.name, known + len(taken) + len(failed), len(files))
 
     async with asyncio.TaskGroup() as group:
         for _ in range(concurrency):
             group.create_task(work())
-    return Ingested(sent, known, tuple(failed))
+    seconds = time.monotonic() - begun
+    return Ingested(len(taken), known, tuple(failed), tuple(taken), seconds)
 
 
-async def _send(client: AsyncFolio, file: File) -> None:
+async def _send(client: AsyncFolio, file: File) -> Taken:
+    begun = time.monotonic()
     events = client.ingest(
         file.read(),
         file.name,
@@ -114,5 +152,19 @@ async def _send(client: AsyncFolio, file: File) -> None:
         title=file.title,
         published_on=file.published_on,
     )
-    async for _ in events:
-        pass
+    result = None
+    async for event in events:
+        if event.HasField("result"):
+            result = event.result
+    if result is None:
+        raise CallFailed("INTERNAL", "the ingest ended without a result")
+    document = result.document
+    return Taken(
+        file.name,
+        document_pb2.DocumentStatus.Name(document.status).removeprefix("DOCUMENT_STATUS_"),
+        document.page_count,
+        len(document.empty_pages),
+        document.chunk_count,
+        round(time.monotonic() - begun, 3),
+        {step.stage: round(step.elapsed_ms, 1) for step in result.stages},
+    )

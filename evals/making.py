@@ -42,12 +42,13 @@ async def evaluate(
     connection: Connection, golden: GoldenSet, plan: Plan, progress: Progress
 ) -> dict[str, Any]:
     """Ingests what is missing, then runs. FailedPrecondition where a document cannot be ingested."""
-    for name, done in (await ingest_golden(connection, golden, progress)).items():
+    ingested = await ingest_golden(connection, golden, progress)
+    for name, done in ingested.items():
         if done.failed:
             first, why = done.failed[0]
             raise FailedPrecondition(f"{name}: {len(done.failed)} documents failed; {first}: {why}")
     summary, _ = await run_golden(connection, golden, plan, progress)
-    return summary
+    return {**summary, "ingest": {name: done.summary() for name, done in ingested.items()}}
 
 
 async def sweep_rungs(

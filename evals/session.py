@@ -150,7 +150,8 @@ async def run_collection(
                 "held_out": False,
             }
         }
-        return await _climb(target, cases, ask, plan, about, progress)
+        summary, measured = await _climb(target, cases, ask, plan, about, progress)
+        return {**summary, "ingest": {organization: done.summary()}}, measured
 
 
 def collection_cases(collection: Collection, organization: str, known: set[str]) -> list[Case]:
