@@ -48,12 +48,18 @@ lint: $(VENV)/.dev            ## format and lint, checked
 types: $(VENV)/.dev           ## mypy, strict
 	$(BIN)/mypy
 
-protos: $(VENV)/.dev          ## regenerate the code of the contracts
-	$(BIN)/python protos/generate.py
+build/protos-venv/.done: pyproject.toml
+	$(PYTHON) -m venv build/protos-venv
+	build/protos-venv/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	build/protos-venv/bin/python -m pip install --quiet --group protos
+	@touch $@
+
+protos: build/protos-venv/.done   ## regenerate the code of the contracts
+	build/protos-venv/bin/python protos/generate.py
 
 check-protos: protos          ## contracts lint clean, and their generated code is fresh
-	$(BIN)/buf lint build/protos/folio.binpb --config buf.yaml
-	git diff --exit-code -- folio buf ':(glob)folio/**/*_pb2*'
+	build/protos-venv/bin/buf lint build/protos/folio.binpb --config buf.yaml
+	git diff --exit-code -- folio buf
 
 check-native: $(VENV)/.dev    ## the C library: warnings, sanitizers, a short fuzz, other processors
 	PYTHON=$(BIN)/python native/check.sh
