@@ -145,32 +145,19 @@ def results(response: gateway_pb2.SearchResponse) -> None:
 
 
 def documents(found: Iterable[document_pb2.Document]) -> None:
-    """One row a document."""
+    """One row a document, and a line for what is wrong with one."""
     table = Table(box=None, pad_edge=False)
-    for column in (
-        "id",
-        "title",
-        "file",
-        "collection",
-        "kind",
-        "pages",
-        "chunks",
-        "version",
-        "status",
-    ):
-        table.add_column(column)
+    for column in ("id", "file", "title", "in", "pages", "status"):
+        table.add_column(column, overflow="fold")
     for document in found:
         status = document_pb2.DocumentStatus.Name(document.status).removeprefix("DOCUMENT_STATUS_")
         table.add_row(
             str(document.id),
-            Text(plain(document.title)),
             Text(plain(document.file_name)),
+            Text(plain(document.title)),
             Text(plain(document.collection)),
-            Text(plain(document.kind)),
             str(document.page_count),
-            str(document.chunk_count),
-            str(document.version),
-            status.lower().replace("_", " "),
+            Text(" ".join(filter(None, [status.lower().replace("_", " "), plain(document.error)]))),
         )
     console.print(table)
 

@@ -102,7 +102,7 @@ async def test_the_asyncio_client_says_the_same(suite: Suite, acme: Folio) -> No
         assert caught.value.violations[0].field == "question"
 
 
-def test_the_command_line(suite: Suite, folder: Path) -> None:
+def test_the_command_line(suite: Suite, folder: Path, acme: Folio) -> None:
     def run(*arguments: str) -> str:
         options = ["--folder", str(folder), "--organization", "acme"]
         result = CliRunner().invoke(app, [*options, *arguments])
@@ -113,7 +113,11 @@ def test_the_command_line(suite: Suite, folder: Path) -> None:
     assert json.loads(run("ask", "--json", QUESTION))["answered"]["sentences"]
     assert "Staff Handbook" in run("search", QUESTION, "--without", "colbert")
     assert "retriever" in run("status")
-    assert HANDBOOK.name in run("documents", "list")
+    assert "Brackwater" in run("documents", "list")
+    assert (
+        json.loads(run("documents", "show", str(next(acme.documents()).id)))["file_name"]
+        == HANDBOOK.name
+    )
     refused = CliRunner().invoke(
         app, ["--folder", str(folder), "-o", "acme", "search", "x", "--with", "nonsense"]
     )
