@@ -20,6 +20,10 @@ CORPUS = Path(__file__).resolve().parent.parent.parent / "evals" / "corpus"
 
 def run_demo(folder: Path) -> None:
     """Exit status 1 if an outcome is not the one that the questions' file expects."""
+    if not (CORPUS / "manifest.yaml").exists():
+        raise typer.BadParameter(
+            "the sample documents are in a checkout, not in an installed package"
+        )
     manifest = yaml.safe_load((CORPUS / "manifest.yaml").read_text())
     questions = yaml.safe_load((CORPUS / "demo.yaml").read_text())["questions"]
     asking = dict.fromkeys(question["organization"] for question in questions)
