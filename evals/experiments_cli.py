@@ -82,13 +82,13 @@ def public(
 ) -> None:
     """A public collection through the services, in an organization of its own."""
     tenant = organization or f"public-{name.replace('_', '-')}"
-    asks = answers or name == "page_eval"
-    default = [r for r in LADDER if r.searchable or asks]
+    default = [r for r in LADDER if r.searchable or answers]
     plan = Plan(
         making.rungs_named(rung) if rung else default,
         folder / f"{name}{'-known' if document_known else ''}{'-answers' if answers else ''}",
         concurrency=concurrency,
         fresh=fresh,
+        quick=not answers,
     )
     with failures():
         if name == "page_eval":
