@@ -5,7 +5,7 @@ counts if either line looks like an item or a row, or if the first line stops ea
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from services.generator.answers import Span
@@ -37,6 +37,7 @@ _END = re.compile(
 )
 _ITEM = re.compile(r"\s*(?:[-*•‣▪◦·–—]\s|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]\s|#{1,6}\s|>\s)")
 _ROW = re.compile(r"\||\t|\S {2,}\S+(?: \S+)* {2,}\S")
+_STOPPED = re.compile(r"[.!?。！？:;,-]['\"”’)\]]*$")
 _NEXT = re.compile(r"""\s+["'“‘«(\[]*(?P<first>\S)""")
 _BLANK = re.compile(r"\n[ \t\r\f]*\n|\f")
 _LAST_WORD = re.compile(r"[\w.]*\w$")
@@ -80,11 +81,26 @@ def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         at = stop + 1
     widest = max((stop - at for at, stop in lines), default=0)
     block = start
+    table = _is_table([text[at:stop].strip() for at, stop in lines])
     for (at, stop), (after, after_stop) in pairwise(lines):
-        if _breaks(text[at:stop], text[after:after_stop], widest):
+        if table or _breaks(text[at:stop], text[after:after_stop], widest):
             yield block, stop
             block = after
     yield block, end
+
+
+def _is_table(lines: Sequence[str]) -> bool:
+    """Whether lines without any mark of a column are rows: figures or capitals in most, and no full stop at the end."""
+    if len(lines) < 2 or _STOPPED.search(lines[-1]):
+        return False
+    stopped = sum(_STOPPED.search(line) is not None for line in lines)
+    figures = sum(any(map(str.isdigit, line)) for line in lines)
+    started = sum(not line[:1].islower() for line in lines)
+    return 3 * stopped <= len(lines) and (
+        (2 * figures > len(lines) and 5 * started >= 4 * len(lines))
+        or (5 * figures >= 3 * len(lines) and len(lines) >= 3)
+        or (started == len(lines) >= 3)
+    )
 
 
 def _breaks(line: str, after: str, widest: int) -> bool:

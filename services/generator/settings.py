@@ -39,7 +39,7 @@ class GeneratorSettings(ServerSettings):
         None, ge=0, le=1, description="confidence below which the extractive generator abstains"
     )
     extractive_windows: int = Field(
-        16,
+        8,
         ge=1,
         le=200,
         description="passages of about 200 tokens that the extractive generator reads",

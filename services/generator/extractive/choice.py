@@ -7,16 +7,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.generator.answers import Citation, Sentence, Span
+from services.generator.extractive import codes
 from services.generator.extractive.features import Reading
+from services.generator.extractive.layout import Line
+from services.generator.extractive.question import Question
 from services.generator.extractive.windows import Candidate
 from services.generator.sentences import is_item
 
 # Two sentences with this share of words in common say the same.
 DUPLICATE = 0.8
 # A further sentence must come this near to the best one's logit.
-NEAR = 0.7
+NEAR = 1.5
+# What being next to the best adds.
+BESIDE = 1.0
 MAX_LIST_CHARS = 900
-MAX_HEADING_CHARS = 80
+# Of a heading with what stands under it.
+MAX_HEADED_CHARS = 400
 
 # A beginning that points back: without the sentence before, nobody knows to what.
 _POINTS_BACK = re.compile(
@@ -25,22 +31,40 @@ _POINTS_BACK = re.compile(
     r"|as (?:a result|such)|for (?:this|these|that)|the (?:latter|former|same|above|following))\b",
     re.IGNORECASE,
 )
-# Words without a stop, a column or an item's mark before them.
-_HEADING = re.compile(r"(?:#{1,6} |\d+(?:\.\d+)*\.? )?[^\W\d_][^|\t.!?:;]*[^|\t.!?:;,\d]")
 _CLOSED = re.compile(r"[.!?。！？…:;]['\"”’)\]]*$")
 
 
 def choose(reading: Reading, logits: NDArray[np.float64], limit: int) -> list[int]:
-    """Places of the best sentence and of those near it that add something, in reading order."""
-    order = sorted(range(len(logits)), key=lambda place: (-logits[place], place))
-    best = order[0]
-    chosen = [best]
-    for place in order[1:]:
-        if len(chosen) == limit or logits[best] - logits[place] > NEAR:
+    """Places of the best sentence and of those near it that add something, in reading order; none if none may be."""
+    order = sorted(np.flatnonzero(np.isfinite(logits)), key=lambda place: (-logits[place], place))
+    if not order:
+        return []
+    least = logits[order[0]] - NEAR
+    logits = logits + BESIDE * _beside(reading, int(order[0]))
+    # The best first, whatever its neighbours gained.
+    order = [order[0], *sorted(order[1:], key=lambda place: (-logits[place], place))]
+    chosen: list[int] = []
+    for place in map(int, order):
+        if len(chosen) == limit or logits[place] < least:
             break
         if not any(_alike(reading.sentences[place], reading.sentences[other]) for other in chosen):
             chosen.append(place)
     return sorted(chosen)
+
+
+def _beside(reading: Reading, best: int) -> NDArray[np.float64]:
+    """(sentences,): 1 for what stands next to the best under the same heading: an answer may go on there."""
+    chosen = reading.sentences[best]
+    return np.array(
+        [
+            float(
+                one.source is chosen.source
+                and abs(one.ordinal - chosen.ordinal) == 1
+                and one.above == chosen.above
+            )
+            for one in reading.sentences
+        ]
+    )
 
 
 def _alike(one: Candidate, other: Candidate) -> bool:
@@ -53,12 +77,17 @@ def _alike(one: Candidate, other: Candidate) -> bool:
 
 
 def quote(candidate: Candidate, siblings: Sequence[Candidate]) -> Span:
-    """The sentence's span, with what it cannot do without: the sentence it points back to, the list it announces."""
+    """The sentence's span, with what it cannot do without: what it points back to, announces or heads."""
     start, end = candidate.span.start, candidate.span.end
     at = candidate.ordinal
     if at and _POINTS_BACK.match(candidate.text) and _adjoins(siblings[at - 1], candidate):
         start = siblings[at - 1].span.start
-    if at + 1 < len(siblings) and _announces(candidate.text):
+    if candidate.line is Line.HEADING:
+        for below in siblings[at + 1 :]:
+            if candidate not in below.above or below.span.end - start > MAX_HEADED_CHARS:
+                break
+            end = below.span.end
+    elif at + 1 < len(siblings) and candidate.text.endswith(("?", "？", "؟")):
         end = siblings[at + 1].span.end
     elif candidate.text.endswith((":", "：")):
         for item in siblings[at + 1 :]:
@@ -66,13 +95,6 @@ def quote(candidate: Candidate, siblings: Sequence[Candidate]) -> Span:
                 break
             end = item.span.end
     return Span(start, end)
-
-
-def _announces(text: str) -> bool:
-    """Whether what is asked or named here is said in the next sentence: a question, a heading."""
-    return text.endswith(("?", "？", "؟")) or (
-        len(text) < MAX_HEADING_CHARS and _HEADING.fullmatch(text) is not None
-    )
 
 
 def _adjoins(before: Candidate, sentence: Candidate) -> bool:
@@ -102,8 +124,25 @@ def sentences(
         ):
             continue
         taken.append((index, span))
-        text = candidate.source.text[span.start : span.end]
+        spans = [*(_label(candidate, reading.question)), span]
+        texts = [candidate.source.text[one.start : one.end] for one in spans]
         found.append(
-            Sentence(" ".join(text.split()), (Citation(index, text, span.start, span.end),))
+            Sentence(
+                ": ".join(" ".join(text.split()) for text in texts),
+                tuple(
+                    Citation(index, text, one.start, one.end)
+                    for text, one in zip(texts, spans, strict=True)
+                ),
+            )
         )
     return found
+
+
+def _label(candidate: Candidate, question: Question) -> list[Span]:
+    """What must be said before a sentence: the header of its row, the heading with the code that is asked about."""
+    asked = codes.asked_about(question) - codes.codes(candidate.text)
+    return [
+        one.span
+        for one in candidate.above
+        if (candidate.line is Line.ROW and one.line is Line.HEADER) or asked & codes.codes(one.text)
+    ]

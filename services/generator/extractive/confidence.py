@@ -24,7 +24,7 @@ class Logistic:
     bias: float
 
     def logits(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n,) for (n, features)."""
+        """(n,) for (n, features); one for one row."""
         result: NDArray[np.float64] = features @ self.weights + self.bias
         return result
 

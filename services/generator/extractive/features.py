@@ -1,5 +1,6 @@
 """The evidence that a sentence answers a question, as numbers: late interaction and words."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from native import maxsim
+from services.generator.extractive.layout import Line
 from services.generator.extractive.question import Question
 from services.generator.extractive.windows import Candidate, Weights, Window
 from services.generator.words import STOP_WORDS, content_words, numbers, words
@@ -18,12 +20,18 @@ SENTENCE_FEATURES = (
     "similarity",  # mean over the question's content tokens of the best token of the sentence
     "similarity_all",  # the same over all tokens of the question
     "similarity_least",  # of the content token that is met worst
+    "similarity_context",  # of the content tokens, with the title, the headings and the header it stands under
+    "similarity_rare",  # the same, each token as much as its word is rare in the sources
+    "similarity_window",  # of the content tokens, in all that was read with it
+    "meaning",  # cosine of the mean vectors of question and sentence
     "coverage",  # weighted share of the question's words in the sentence
-    "coverage_context",  # the same with the sentence before and the title
+    "coverage_context",  # the same with the sentence before, the title and the headings
     "kind",  # holds the number, date or name that is asked for: 1, 0 (nothing asked), -1
     "exact_context",  # share of the question's numbers and codes in sentence, neighbours and title
     "names_context",  # share of the question's names in sentence, neighbours and title
+    "news",  # log of one and the number of its words that the question does not have
     "short",  # fewer than four words
+    "relevance",  # the probability that the rerankers gave its source
 )
 ANSWER_FEATURES = (
     *SENTENCE_FEATURES,
@@ -73,40 +81,81 @@ def read(
     """Reads windows with the model: token vectors of each sentence in its context, MaxSim with the question."""
     encoded, *texts = encoder.encode([question.text, *(window.text for window in found)])
     sentences = tuple(sentence for window in found for sentence in window.sentences)
-    vectors = [
-        rows for window, text in zip(found, texts, strict=True) for rows in _rows(window, text)
-    ]
-    similarities = _similarities(encoded, vectors)
+    rows = [each for pair in zip(found, texts, strict=True) for each in _rows(*pair)]
+    alone = _similarities(encoded, [one.sentence for one in rows])
+    context = _similarities(encoded, [one.context for one in rows])
+    around = _similarities(encoded, [text.vectors for text in texts])
     content = _content_tokens(encoded, question.text)
+    rarity = _rarity(encoded, question, weights, content)
+    whole = [
+        float(around[number][content].mean())
+        for number, window in enumerate(found)
+        for _ in window.sentences
+    ]
+    meant = _mean(encoded.vectors)
     features = np.empty((len(sentences), len(SENTENCE_FEATURES)))
     for place, sentence in enumerate(sentences):
-        tokens = similarities[place]
+        tokens = alone[place]
         features[place] = [
             float(tokens[content].mean()),
             float(tokens.mean()),
             float(tokens[content].min()),
+            float(context[place][content].mean()),
+            float(context[place] @ rarity),
+            whole[place],
+            float(meant @ _mean(rows[place].sentence)),
             *_word_features(question, sentence, _neighbours(sentences, place), weights),
+            sentence.source.relevance,
         ]
-    least = float(similarities[:, content].max(axis=0).min())
+    least = float(context[:, content].max(axis=0).min())
     return Reading(question, sentences, features, least, weights)
 
 
-def _rows(window: Window, text: TokenVectors) -> list[NDArray[np.float32]]:
-    """The token vectors of each sentence of a window; a table's row is read with its header."""
-    starts = np.array([start for start, _ in text.offsets], dtype=np.int64) + window.span.start
+@dataclass(frozen=True)
+class _Rows:
+    """Token vectors of a sentence, alone and with what it stands under."""
+
+    sentence: NDArray[np.float32]
+    context: NDArray[np.float32]
+
+
+def _rows(window: Window, text: TokenVectors) -> list[_Rows]:
+    """The token vectors of each sentence of a window."""
+    starts = np.array([start for start, _ in text.offsets], dtype=np.int64) - len(window.prefix)
+    before = starts < 0
+    starts += window.span.start
 
     def within(sentence: Candidate) -> NDArray[np.bool_]:
         inside: NDArray[np.bool_] = (starts >= sentence.span.start) & (starts < sentence.span.end)
-        return inside
+        return inside & ~before
 
-    return [
-        np.ascontiguousarray(
-            text.vectors[
-                within(sentence) | within(sentence.header) if sentence.header else within(sentence)
-            ]
-        )
-        for sentence in window.sentences
-    ]
+    # The prefix is what the first sentence stands under; another sentence shares its title at least.
+    first = {id(one) for one in window.sentences[0].above}
+    title = before & (
+        starts - window.span.start + len(window.prefix) < len(window.sentences[0].source.title)
+    )
+    found = []
+    for sentence in window.sentences:
+        own = within(sentence)
+        inherits = all(id(one) in first for one in sentence.above)
+        context = own | (before if inherits else title)
+        for one in sentence.above:
+            context = context | within(one)
+        found.append(_Rows(_at(text, own), _at(text, context)))
+    return found
+
+
+def _at(text: TokenVectors, mask: NDArray[np.bool_]) -> NDArray[np.float32]:
+    return np.ascontiguousarray(text.vectors[mask])
+
+
+def _mean(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The mean vector, of length 1; zeros of no vectors."""
+    if not len(vectors):
+        return np.zeros(vectors.shape[1], np.float32)
+    mean = vectors.mean(axis=0)
+    scaled: NDArray[np.float32] = mean / max(float(np.linalg.norm(mean)), 1e-9)
+    return scaled
 
 
 def _similarities(
@@ -129,15 +178,32 @@ def _content_tokens(question: TokenVectors, text: str) -> NDArray[np.bool_]:
     return content if content.any() else np.ones_like(content)
 
 
+def _rarity(
+    encoded: TokenVectors, question: Question, weights: Weights, content: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """(question tokens,): the share of each token in the weight of the question's words; the sum is 1."""
+    of_token = np.array(
+        [
+            max(
+                (weights.by_stem[w.stem] for w in question.words if w.start <= start < w.end),
+                default=0.0,
+            )
+            for start, _ in encoded.offsets
+        ]
+        or [0.0]
+    )
+    chosen = of_token if of_token.any() else content.astype(np.float64)
+    shares: NDArray[np.float64] = chosen / chosen.sum()
+    return shares
+
+
 def _neighbours(sentences: Sequence[Candidate], place: int) -> str:
-    """The sentence before, the table's header and the source's title: what "it" and "this" may mean."""
+    """The sentence before, and what the sentence stands under: what "it" and "this" may mean."""
     sentence = sentences[place]
     before = sentences[place - 1] if place else None
-    known = before is not None and before.source is sentence.source
-    header = sentence.header.text if sentence.header else ""
-    return (
-        f"{sentence.source.title}\n{header}\n{before.text if before is not None and known else ''}"
-    )
+    if before is None or before.source is not sentence.source or before.line is not Line.PROSE:
+        return sentence.context
+    return f"{sentence.context}\n{before.text}"
 
 
 def _word_features(
@@ -151,6 +217,7 @@ def _word_features(
         question.answers_kind(words(sentence.text)),
         _share(question.exact, exact),
         _share(question.names, context),
+        math.log1p(len(sentence.stems - question.stems)),
         float(len(sentence.text.split()) < 4),
     ]
 

@@ -26,7 +26,9 @@ _ORDER = re.compile(
              |disregard\ (?:the|all)
           |reveal|pretend|obey|act\ as|tell\ the\ user)
       | \b(?:new|updated|hidden|secret|system)\ (?:system\ )?(?:instructions?|prompts?|directives?)\s*:
-      | ^\W*(?:system|assistant|human|ai)\s*[:>\]]
+      | ^\W*(?:(?:system|human)\s*[:>\]]|(?:assistant|ai|chatbot|language\ model)\s*[:>\],])
+      | \bas\ (?:shown|stated|proven|confirmed)\ in\ \[\d+\]|\bcitation\ status\b|\bcite\ page\b
+      | \bsource\ ?:\ ?\[\d+\]
       | <\s*/?\s*(?:system|instructions?|assistant|user|prompt|im_start|im_end)\b|\[/?inst\]|<\|
       | \b(?:reveal|repeat|print|show|output)\b.{0,30}\b(?:system\ prompt|your\ (?:instructions|prompt|rules))\b
       | \bas\ an\ ai\b|\byou\ are\ (?:now\ )?(?:an?\ )?(?:ai\b|assistant|chatgpt|claude|dan\b|jailbroken)

@@ -7,15 +7,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from services.generator.answers import Source, Span
+from services.generator.extractive.layout import Line, layout
 from services.generator.extractive.question import Question
-from services.generator.sentences import is_row, split
+from services.generator.sentences import split
 from services.generator.words import Word, content_words
 
 # The model reads 256 tokens at once; about 1,000 characters of English.
 WINDOW_CHARS = 900
 MAX_SENTENCES = 5000
 # What a hit of the search adds to a window's share of the question's words.
-HIT_BONUS = 0.3
+HIT_BONUS = 0.2
+# What the probability of its source adds.
+RELEVANCE_BONUS = 1.0
+MAX_PREFIX_CHARS = 300
 
 
 @dataclass(frozen=True)
@@ -26,12 +30,18 @@ class Candidate:
     span: Span
     ordinal: int
     """Place among the source's sentences."""
-    header: "Candidate | None" = None
-    """Of a row of a table, the first row: it says what the columns are."""
+    line: Line = Line.PROSE
+    above: "tuple[Candidate, ...]" = ()
+    """The headings it stands under and, of a row, the header that says what the columns are."""
 
     @cached_property
     def text(self) -> str:
         return self.source.text[self.span.start : self.span.end]
+
+    @cached_property
+    def context(self) -> str:
+        """What it stands under, in words: the title of the source, headings, the header of the table."""
+        return "\n".join([self.source.title, *(one.text for one in self.above)])
 
     @cached_property
     def words(self) -> list[Word]:
@@ -52,9 +62,15 @@ class Window:
     def span(self) -> Span:
         return Span(self.sentences[0].span.start, self.sentences[-1].span.end)
 
-    @property
+    @cached_property
+    def prefix(self) -> str:
+        """What the first sentence stands under: it is read before the window's own text."""
+        return self.sentences[0].context[:MAX_PREFIX_CHARS] + "\n"
+
+    @cached_property
     def text(self) -> str:
-        return self.sentences[0].source.text[self.span.start : self.span.end]
+        """As it is encoded: the prefix and the slice of the source."""
+        return self.prefix + self.sentences[0].source.text[self.span.start : self.span.end]
 
 
 @dataclass(frozen=True)
@@ -90,14 +106,12 @@ def candidates(sources: Sequence[Source]) -> list[Candidate]:
     """All sentences of all sources, in their order; at most MAX_SENTENCES."""
     found: list[Candidate] = []
     for source in sources:
-        header: Candidate | None = None
-        for ordinal, span in enumerate(split(source.text)):
-            if len(found) == MAX_SENTENCES:
-                return found
-            row = is_row(source.text[span.start : span.end])
-            sentence = Candidate(source, span, ordinal, header if row else None)
-            header = (header or sentence) if row else None
-            found.append(sentence)
+        spans = split(source.text)[: MAX_SENTENCES - len(found)]
+        own: list[Candidate] = []
+        lines = layout([source.text[span.start : span.end] for span in spans], source.title)
+        for ordinal, (span, (line, above)) in enumerate(zip(spans, lines, strict=True)):
+            own.append(Candidate(source, span, ordinal, line, tuple(own[one] for one in above)))
+        found += own
     return found
 
 
@@ -123,9 +137,10 @@ def likeliest(found: Sequence[Window], weights: Weights, limit: int) -> list[Win
 
     def promise(window: Window) -> float:
         source, span = window.sentences[0].source, window.span
-        stems = frozenset[str]().union(*(sentence.stems for sentence in window.sentences))
+        stems = frozenset(word.stem for word in content_words(window.prefix))
+        stems = stems.union(*(sentence.stems for sentence in window.sentences))
         hit = any(span.start < hit.end and hit.start < span.end for hit in source.hits)
-        return weights.coverage(stems) + HIT_BONUS * hit + HIT_BONUS * source.relevance
+        return weights.coverage(stems) + HIT_BONUS * hit + RELEVANCE_BONUS * source.relevance
 
     order = sorted(range(len(found)), key=lambda place: (-promise(found[place]), place))
     return [found[place] for place in sorted(order[:limit])]

@@ -7,9 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from services.generator.answers import Finish, Result, Sentence, Source, Usage
 from services.generator.extractive.choice import choose, sentences
 from services.generator.extractive.confidence import coefficients
+from services.generator.extractive.editions import out_of_date
 from services.generator.extractive.features import Encoder, read
-from services.generator.extractive.orders import gives_orders
+from services.generator.extractive.memory import Memory
 from services.generator.extractive.question import Question
+from services.generator.extractive.ranking import confidence, rank
 from services.generator.extractive.windows import Candidate, Weights, candidates, likeliest, windows
 from services.generator.settings import GeneratorSettings
 from services.minilm.model import MiniLM
@@ -27,10 +29,10 @@ class ExtractiveGenerator:
     provider = "extractive"
 
     def __init__(
-        self, encoder: Encoder, *, max_windows: int = 16, threshold: float | None = None
+        self, encoder: Encoder, *, max_windows: int = 8, threshold: float | None = None
     ) -> None:
         self.model = "all-MiniLM-L6-v2 late interaction"
-        self._encoder = encoder
+        self._encoder = Memory(encoder)
         self._max_windows = max_windows
         self._coefficients = coefficients()
         self._threshold = self._coefficients.threshold if threshold is None else threshold
@@ -64,7 +66,8 @@ class ExtractiveGenerator:
     def extract(self, question: str, sources: Sequence[Source]) -> Result:
         """The whole answer; blocks."""
         asked = Question.of(question[:MAX_QUESTION_CHARS])
-        found = candidates(sources)
+        old = out_of_date(asked.text, sources)
+        found = candidates([source for source in sources if source.index not in old])
         siblings: dict[int, list[Candidate]] = {source.index: [] for source in sources}
         for sentence in found:
             siblings[sentence.source.index].append(sentence)
@@ -73,24 +76,21 @@ class ExtractiveGenerator:
         if not chosen:
             return self._abstain("the sources hold no text", 0.0)
         reading = read(self._encoder, asked, chosen, weights)
-        logits = self._coefficients.sentence.logits(reading.features)
-        for place, sentence in enumerate(reading.sentences):
-            if gives_orders(sentence.text):
-                logits[place] = float("-inf")
+        logits = rank(reading, self._coefficients.sentence)
         places = choose(reading, logits, MAX_SENTENCES)
+        if not places:
+            return self._abstain("the sources hold no sentence that could be an answer", 0.0)
         best = max(places, key=lambda place: (logits[place], -place))
-        if logits[best] == float("-inf"):
-            return self._abstain("the sources hold nothing but orders", 0.0)
-        confidence = self._coefficients.answer.probability(reading.answer_features(best))
-        if confidence < self._threshold:
-            return self._abstain("no sentence of the sources answers the question", confidence)
+        sure = confidence(reading, best, self._coefficients.answer)
+        if sure < self._threshold:
+            return self._abstain("no sentence of the sources answers the question", sure)
         return Result(
             Finish.COMPLETE,
             tuple(sentences(reading, places, siblings)),
             Usage(self.provider, self.model),
             self.provider,
             self.model,
-            confidence=confidence,
+            confidence=sure,
         )
 
     def _abstain(self, detail: str, confidence: float) -> Result:
