@@ -84,13 +84,14 @@ class Throttle:
         fade = math.exp2((self._at - now) / HALF_LIFE_S)
         self._requests, self._accepts, self._at = self._requests * fade, self._accepts * fade, now
         refuse = (self._requests - ACCEPT_FACTOR * self._accepts) / (self._requests + 1)
-        self._requests += 1
         if self._chance() < refuse:
+            self._requests += 1
             raise ResourceExhausted(
                 "the stage is overloaded; try again later", reason="THROTTLED", retry_after_s=1.0
             )
 
     def record(self, verdict: Verdict) -> None:
-        """Learns from the end of an admitted call."""
+        """Learns from the end of an admitted call. One that still runs is no sign: an index call may take minutes."""
+        self._requests += 1
         if verdict is not Verdict.BUSY:
             self._accepts += 1
