@@ -56,7 +56,8 @@ def load_page_eval(data: Path) -> tuple[PageQuestion, ...]:
                 text_of(path, line, row, "answer"),
                 bool(row["answerable"]),
                 pdf,
-                pages,
+                # A page may be named twice, once for each part of the answer that stands on it.
+                tuple(dict.fromkeys(pages)),
                 row["n_pages"],
                 _kinds(text_of(path, line, row, "kind")),
             )

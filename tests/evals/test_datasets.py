@@ -194,6 +194,8 @@ def test_a_filing_that_is_there_twice_is_one_document(public_data: Path) -> None
     found = as_golden(public_data, "acme", document_known=True)
     hashes = [document.sha256 for document in found.library.documents.values()]
     assert len(hashes) == len(set(hashes)) == 65
+    for case in found.cases:
+        assert len({item.id for item in case.relevant}) == len(case.relevant), case.id
     few = as_golden(public_data, "acme", document_known=False, files=24, pages=110)
     assert len(few.library.documents) == 24
     assert max(document.pages for document in few.library.documents.values()) <= 110
