@@ -109,8 +109,9 @@ def read_baseline(path: Path = BASELINE) -> dict[str, Any]:
 
 
 def write_baseline(summary: Mapping[str, Any], path: Path = BASELINE) -> None:
-    """What the gate needs of a summary: questions with their metric and score, without times."""
+    """What the gate needs of a summary: its rungs, with the metric and the score of each question, without times."""
     metric = summary["main_metric"]
+    gated = {rung.name for rung in GATE_RUNGS}
     rungs = [
         {
             **{key: rung[key] for key in GATE_KEEPS if key in rung},
@@ -125,6 +126,7 @@ def write_baseline(summary: Mapping[str, Any], path: Path = BASELINE) -> None:
             },
         }
         for rung in summary["rungs"]
+        if rung["name"] in gated
     ]
     kept = {k: summary[k] for k in ("format", "started", "commit", "set", "models", "main_metric")}
     path.write_text(json.dumps({**kept, "rungs": rungs}, indent=1) + "\n", encoding="utf-8")

@@ -10,7 +10,7 @@ import pytest
 
 from evals.comparing import gate, read_summary, rung_of, side_by_side
 from evals.files import BadFile
-from evals.making import with_sweeps, write_baseline
+from evals.making import GATE_RUNGS, with_sweeps, write_baseline
 from evals.records import Record, StageRanking, StageTime
 from evals.report import render
 from evals.rungs import CROSS, DENSE, FUSED, LATE
@@ -94,7 +94,9 @@ def test_the_gate_lets_the_same_and_the_better_pass(
 ) -> None:
     assert gate(summary, summary) == []
     write_baseline(summary, tmp_path / "baseline.json")
-    assert gate(read_summary(tmp_path / "baseline.json"), summary) == []
+    kept = read_summary(tmp_path / "baseline.json")
+    assert gate(kept, summary) == []
+    assert {rung["name"] for rung in kept["rungs"]} <= {rung.name for rung in GATE_RUNGS}
 
 
 @pytest.mark.parametrize("what", ["metrics", "score", "failed", "skipped", "missing"])
