@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import grpc
 import protovalidate
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 from opentelemetry import propagate
 from opentelemetry.trace import SpanKind
 
@@ -39,6 +39,9 @@ Authenticator = Callable[[dict[str, list[str]]], Principal]
 # Asked by load balancers and people, who have no identity.
 OPEN_PREFIXES = ("/grpc.health.", "/grpc.reflection.")
 
+# Stands for a request whose bytes are no message of its type.
+UNDECODABLE = object()
+
 _validator = protovalidate.Validator()
 
 
@@ -48,8 +51,26 @@ def stage_authenticator(audience: str, secret: str) -> Authenticator:
     return lambda metadata: verifier.principal(identity.bearer(metadata))
 
 
-def check(request: Message) -> None:
+def tolerant(deserialize: Callable[[bytes], Any] | None) -> Callable[[bytes], Any] | None:
+    """Hands on what cannot be read, so that the refusal is ours: gRPC answers UNKNOWN with the exception's text."""
+    if deserialize is None:
+        return None
+
+    def decode(data: bytes) -> Any:
+        try:
+            return deserialize(data)
+        except DecodeError:
+            return UNDECODABLE
+
+    return decode
+
+
+def check(request: Any) -> None:
     """Raises InvalidArgument with every rule of the proto that the request breaks."""
+    if request is UNDECODABLE:
+        raise InvalidArgument(
+            "the request's bytes are no message of this method; is the client of another version?"
+        )
     violations = _validator.collect_violations(request)
     if violations:
         found = []
@@ -92,27 +113,28 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         method = handler_call_details.method
         if handler is None or method.startswith(OPEN_PREFIXES):
             return handler
+        deserialize = tolerant(handler.request_deserializer)
         if handler.request_streaming and handler.response_streaming:
             return grpc.stream_stream_rpc_method_handler(
                 self._streaming(method, handler.stream_stream),
-                handler.request_deserializer,
+                deserialize,
                 handler.response_serializer,
             )
         if handler.request_streaming:
             return grpc.stream_unary_rpc_method_handler(
                 self._unary(method, handler.stream_unary),
-                handler.request_deserializer,
+                deserialize,
                 handler.response_serializer,
             )
         if handler.response_streaming:
             return grpc.unary_stream_rpc_method_handler(
                 self._streaming(method, handler.unary_stream),
-                handler.request_deserializer,
+                deserialize,
                 handler.response_serializer,
             )
         return grpc.unary_unary_rpc_method_handler(
             self._unary(method, handler.unary_unary),
-            handler.request_deserializer,
+            deserialize,
             handler.response_serializer,
         )
 
@@ -189,7 +211,7 @@ class _Call:
             self._method, context=context, kind=SpanKind.SERVER
         )
         self._span.set_attribute("folio.request_id", self._request_id)
-        if isinstance(request, Message):
+        if isinstance(request, Message) or request is UNDECODABLE:
             check(request)
             return request
         return self._checked(request)

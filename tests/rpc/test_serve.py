@@ -110,6 +110,28 @@ async def test_identity_and_deadline_reach_the_handler(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+async def test_bytes_that_are_no_message_are_the_callers_fault(kind: str) -> None:
+    probe = Probe(lambda: "never")
+    async with running("probe", probe.register, ACME) as channel:
+        method = getattr(channel, kind)(
+            f"/folio.test.Probe/{kind}", request_serializer=lambda data: data
+        )
+        data: object = CANARY.encode() + b"\xff"
+        replies = method(iter([data]) if kind.startswith("stream") else data, timeout=20)
+
+        async def read() -> None:
+            if kind.endswith("_unary"):
+                await replies
+            else:
+                _ = [reply async for reply in replies]
+
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await read()
+    assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert "canary" not in str(caught.value.details())
+
+
+@pytest.mark.parametrize("kind", KINDS)
 async def test_our_errors_keep_status_message_and_details(kind: str) -> None:
     def act() -> None:
         raise ResourceExhausted("queue is full; try later", reason="OVERLOADED", retry_after_s=1.5)
