@@ -58,11 +58,11 @@ class Tokens:
             raise Unauthenticated(f"the token does not hold: {type(error).__name__}") from None
         organization = claims.get(settings.jwt_organization_claim)
         rooftop = claims.get(settings.jwt_rooftop_claim)
-        if type(organization) is not int or organization <= 0:
+        if not identity.is_id(organization):
             raise Unauthenticated(
                 f"the token's claim '{settings.jwt_organization_claim}' must be a positive integer"
             )
-        if rooftop is not None and (type(rooftop) is not int or rooftop <= 0):
+        if rooftop is not None and not identity.is_id(rooftop):
             raise Unauthenticated(
                 f"the token's claim '{settings.jwt_rooftop_claim}' must be a positive integer"
             )

@@ -17,6 +17,8 @@ ALGORITHM = "HS256"
 ISSUER = "folio-gateway"
 LIFETIME_S = 300.0
 MIN_SECRET_BYTES = 32
+# Ids are bigints in the database.
+MAX_ID = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,11 @@ def acting_as(principal: Principal | None, request: str = "") -> Iterator[None]:
     finally:
         _principal.reset(who)
         _request_id.reset(what)
+
+
+def is_id(value: object) -> bool:
+    """Whether a claim can be the id of an organization or a rooftop."""
+    return type(value) is int and 0 < value <= MAX_ID
 
 
 def check_secret(secret: str) -> str:
@@ -156,12 +163,11 @@ def _read(token: str, audience: str, secret: str) -> tuple[Principal, float]:
             leeway=5,
         )
         organization, rooftop = claims["org"], claims.get("roof")
-        if (
-            type(organization) is not int
-            or organization <= 0
-            or not (rooftop is None or type(rooftop) is int)
-        ):
+        scopes = claims.get("scopes", [])
+        if not is_id(organization) or not (rooftop is None or is_id(rooftop)):
             raise Unauthenticated("the identity token names no organization")
+        if not isinstance(scopes, list):
+            raise Unauthenticated("the identity token's scopes are no list")
         if claims["exp"] - claims["iat"] > LIFETIME_S:
             raise Unauthenticated("the identity token lives longer than five minutes")
     except jwt.PyJWTError as error:
@@ -170,7 +176,7 @@ def _read(token: str, audience: str, secret: str) -> tuple[Principal, float]:
         organization_id=organization,
         rooftop_id=rooftop,
         subject=str(claims.get("sub", "")),
-        scopes=frozenset(str(scope) for scope in claims.get("scopes", [])),
+        scopes=frozenset(map(str, scopes)),
     )
     return principal, float(claims["exp"])
 

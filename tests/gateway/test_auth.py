@@ -203,6 +203,8 @@ def test_a_good_token_is_who_it_says() -> None:
         {"organization_id": "5"},
         {"organization_id": True},
         {"organization_id": -5},
+        {"organization_id": 2**63},
+        {"rooftop_id": 2**63},
         {"rooftop_id": "9"},
         {"nbf": time.time() + 3600},
     ],

@@ -7,6 +7,7 @@ from pathlib import Path
 import jwt
 import pytest
 
+from services.rpc import identity
 from services.rpc.deadline import Deadline
 from services.rpc.errors import (
     DeadlineExceeded,
@@ -92,3 +93,15 @@ def test_tokens_are_used_again_and_still_expire(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(time, "time", lambda: later)
     with pytest.raises(Unauthenticated):
         verifier.principal(token)
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [{"org": 2**63}, {"org": 0}, {"org": "1"}, {"roof": 2**63}, {"roof": -1}, {"scopes": 5}],
+)
+def test_a_signed_token_that_names_nobody_is_refused(claims: dict[str, object]) -> None:
+    now = time.time()
+    whole = {"iss": "folio-gateway", "aud": "probe", "org": 1, "iat": now, "exp": now + 60}
+    assert identity.verify(jwt.encode(whole, SECRET), "probe", SECRET).organization_id == 1
+    with pytest.raises(Unauthenticated):
+        identity.verify(jwt.encode({**whole, **claims}, SECRET), "probe", SECRET)
