@@ -199,6 +199,20 @@ class TestByVectors:
 
 
 class TestByTexts:
+    async def test_words_that_the_model_does_not_know_match_nothing(
+        self, channel: grpc.aio.Channel
+    ) -> None:
+        """They are all one token, [UNK]: "\u1780" would answer "\u1788" perfectly."""
+        other = "\u1788\u1789 \u178a\u178b"
+        for query in ("\u1780\u1781 \u1782\u1783", "x" * 300):
+            response = await rerank(channel, Request(text=query, texts=texts(other, BODIES[0])))
+            assert [result.score for result in response.results] == [0, 0]
+        mixed = "\u1780\u1781 pump"
+        response = await rerank(channel, Request(text=mixed, texts=texts(other, BODIES[0])))
+        assert response.results[1].rank == 1
+        alone = await rerank(channel, Request(text="pump", texts=texts(BODIES[0])))
+        assert 0 < response.results[1].score_per_token < alone.results[0].score_per_token
+
     async def test_the_answer_comes_first(self, channel: grpc.aio.Channel) -> None:
         reply = await rerank(channel, Request(text=QUESTION, texts=texts(*BODIES)))
         assert [r.index for r in reply.results] == [0, 1, 2, 3]

@@ -12,7 +12,7 @@ Matrix = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Encoded:
-    """One text: `vectors` (n, dim), rows of length 1; n is 0 where nothing is left to encode.
+    """One text: `vectors` (n, dim), rows of length 1 (a query's may be zeros); n is 0 where nothing is left to encode.
 
     `tokens` are what the rows stand for; documents may leave them empty. `truncated` says that the
     text was longer than the model reads.

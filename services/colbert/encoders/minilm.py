@@ -2,10 +2,15 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from services.colbert.encoders import Encoded
 from services.colbert.settings import ColbertSettings
 from services.minilm.model import MiniLM
 from services.minilm.settings import MiniLMSettings
+
+UNKNOWN = "[UNK]"
+SPECIAL = 2
 
 
 class MiniLMEncoder:
@@ -30,7 +35,15 @@ class MiniLMEncoder:
         return cls(model, settings.query_length or 256, settings.document_length or 512)
 
     def encode_queries(self, texts: Sequence[str]) -> list[Encoded]:
-        return self._encode(texts, self.query_length)
+        """All words that the vocabulary lacks are one token, so that any of them would match any other: theirs are
+        rows of zeros, which match nothing. So is all of a query in which no word is known.
+        """
+        encoded = self._encode(texts, self.query_length)
+        for item in encoded:
+            unknown = np.array([token == UNKNOWN for token in item.tokens], bool)
+            if unknown.any():
+                item.vectors[unknown if unknown.sum() < len(unknown) - SPECIAL else slice(None)] = 0
+        return encoded
 
     def encode_documents(self, texts: Sequence[str]) -> list[Encoded]:
         return self._encode(texts, self.document_length)
@@ -38,7 +51,7 @@ class MiniLMEncoder:
     def _encode(self, texts: Sequence[str], length: int) -> list[Encoded]:
         return [
             Encoded(item.vectors, item.tokens, item.truncated)
-            if len(item.tokens) > 2
+            if len(item.tokens) > SPECIAL
             else Encoded(item.vectors[:0])
             for item in self._model.encode(texts, length, special=True)
         ]
