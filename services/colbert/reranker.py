@@ -1,5 +1,6 @@
 """The stage's work: score candidates for a query, index documents, search exhaustively."""
 
+import asyncio
 import hashlib
 import heapq
 import time
@@ -7,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Final
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +85,10 @@ class Reranker:
         self._scorer = scorer
         self._max_exact = max_exact_chunks
         self._queries: OrderedDict[tuple[int, str], Query] = OrderedDict()
+        # By organization, document and version; a lock is there while somebody holds or awaits it.
+        self._indexing: WeakValueDictionary[tuple[int, int, int], asyncio.Lock] = (
+            WeakValueDictionary()
+        )
 
     async def query(self, principal: Principal, text: str, options: Options | None = None) -> Query:
         """A query's vectors. InvalidArgument where it has no token, or too many and none may be cut."""
@@ -172,15 +178,20 @@ class Reranker:
     async def index(
         self, principal: Principal, document_id: int, version: int
     ) -> AsyncIterator[Progress]:
-        """Encodes what a version has no vectors of, in order; progress after each step."""
-        total, missing = await self._store.version(principal, document_id, version)
-        done, failed = total - len(missing), 0
-        yield Progress(done, total, failed)
-        for start in range(0, len(missing), _INDEX_STEP):
-            step = missing[start : start + _INDEX_STEP]
-            failed += await self._chunks.index(principal, step)
-            done += len(step)
+        """Encodes what a version has no vectors of, in order; progress after each step.
+
+        A second call for the same version waits for the first, and finds its work done.
+        """
+        key = (principal.organization_id, document_id, version)
+        async with self._indexing.setdefault(key, asyncio.Lock()):
+            total, missing = await self._store.version(principal, document_id, version)
+            done, failed = total - len(missing), 0
             yield Progress(done, total, failed)
+            for start in range(0, len(missing), _INDEX_STEP):
+                step = missing[start : start + _INDEX_STEP]
+                failed += await self._chunks.index(principal, step)
+                done += len(step)
+                yield Progress(done, total, failed)
 
     async def search(
         self, principal: Principal, query: Query, wanted: Filter, limit: int

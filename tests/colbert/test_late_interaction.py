@@ -1,5 +1,6 @@
 """IndexDocument, SearchExact, Encode, and the stream."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import grpc
@@ -59,6 +60,26 @@ class TestIndexDocument:
         for tokens, dim, dtype, stored in rows:
             tiles = Tiles.from_bytes(stored)
             assert (tiles.tokens, tiles.dim, dtype) == (tokens, dim, "int8-tiles")
+
+    async def test_calls_at_once_for_one_version_encode_it_once(
+        self,
+        channel: grpc.aio.Channel,
+        stage: Stage,
+        acme: Principal,
+        add_document: AddDocument,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        document, _ = add_document(acme.organization_id, BODIES, live=False)
+        encode, encoded = stage.reranker.encoding.documents, []
+
+        async def counted(texts: list[str], **options: bool) -> object:
+            encoded.extend(texts)
+            return await encode(texts, **options)
+
+        monkeypatch.setattr(stage.reranker.encoding, "documents", counted)
+        steps = await asyncio.gather(*(index(channel, document) for _ in range(8)))
+        assert sorted(encoded) == sorted(BODIES)
+        assert {step[-1] for step in steps} == {(len(BODIES), len(BODIES), 0)}
 
     async def test_another_tenants_document_is_unknown(
         self, channel: grpc.aio.Channel, globex: Principal, add_document: AddDocument
