@@ -1,0 +1,56 @@
+"""The documents name only what there is."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = [
+    *("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHUNKING.md"),
+    *("deploy/README.md", "evals/README.md", "evals/golden/README.md", "evals/corpus/README.md"),
+    *("native/README.md", "bench/README.md"),
+]
+# A folder has a slash; a file has one of the endings that this repository has.
+PATH = re.compile(
+    r"(?:[\w.-]+/)+(?:[\w.-]+)?|[\w-][\w.-]*\.(?:c|h|py|sh|md|sql|toml|txt|ya?ml|json)"
+)
+# In an environment that is made, or in a package.
+ELSEWHERE = {"validate.proto"}
+
+
+def tracked() -> set[str]:
+    """Every file of the repository, and every folder that holds one."""
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.split("\n")
+    if listed == [""]:
+        pytest.skip("not a checkout")
+    return {str(p) for name in listed if name for p in (Path(name), *Path(name).parents)} - {"."}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_paths_that_a_document_names_exist(document: str) -> None:
+    known, text = tracked(), (ROOT / document).read_text()
+    text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    named = {word for word in re.findall(r"`([^`\n]+)`", text) if PATH.fullmatch(word)} - ELSEWHERE
+    # Below a table or a heading that says where one is, a path is given from there.
+    tails = {
+        "/".join(path.split("/")[start:]) for path in known for start in range(path.count("/") + 1)
+    }
+    assert not {word for word in named if word.rstrip("/") not in tails}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_links_of_a_document_resolve(document: str) -> None:
+    path = ROOT / document
+    links = re.findall(r"\]\((?!\w+:|#)([^)#\s]+)", path.read_text())
+    assert not [link for link in links if not (path.parent / link).exists()]
+
+
+def test_targets_that_documents_name_are_in_the_makefile() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
+    for document in DOCUMENTS:
+        for words in re.findall(r"(?:`|^ {4})make ([a-z -]+)", (ROOT / document).read_text(), re.M):
+            assert set(words.split()) <= targets, document
