@@ -3,9 +3,9 @@
     python -m evals.fit_extractive fit DATA services/generator/extractive/coefficients.json
     python -m evals.fit_extractive measure DATA
 
-DATA holds squad/ and clapnq/. Trained on squad train-v1.1 (CC BY-SA 4.0) alone; a tenth of its articles is held out
-for the calibration and the threshold. Negatives are made: the paragraph without its gold sentence, the likeliest
-other paragraph of the article, the question with a name or a number of another question in it.
+DATA holds squad/ and clapnq/. Trained on squad train-v1.1 (CC BY-SA 4.0) alone, each question with the paragraphs that
+late interaction finds in its article. Negatives are made: the search without the gold paragraph, the paragraph without
+its gold sentence, the question with a name or a number of another question in it, a question of another article.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from scipy.optimize import minimize
 
 from native import maxsim
 from services.gateway import calibration, calibrations
-from services.generator.answers import Finish, Source, Span
+from services.generator.answers import Source, Span
 from services.generator.extractive.confidence import Logistic
 from services.generator.extractive.features import (
     ANSWER_FEATURES,
@@ -34,6 +34,7 @@ from services.generator.extractive.features import (
 )
 from services.generator.extractive.memory import Memory
 from services.generator.extractive.question import Question
+from services.generator.extractive.ranking import rank
 from services.generator.extractive.windows import Weights, candidates, likeliest, windows
 from services.generator.generators.extractive import ExtractiveGenerator
 from services.generator.sentences import split
@@ -47,7 +48,10 @@ WAYS = ("asked", "no paragraph", "no sentence", "swapped", "strange")
 SHARES = (0.5, 0.3, 0.05, 0.05, 0.1)
 # The columns are alike: little data and a weak ridge give large weights against each other.
 SENTENCE_RIDGE, ANSWER_RIDGE = 100.0, 30.0
+# Chosen on the working golden set: docs/results/generator.md has the curve.
+THRESHOLD = 0.45
 PER_ARTICLE = 24
+HELD_OUT = 5
 MAX_PARAGRAPHS = 30
 RELEVANCE = next(
     one
@@ -209,61 +213,60 @@ def fit(data: Path, out: Path, count: int) -> None:
             ]
             readings.append((example, reading, np.array(holds, float)))
     articles = sorted({example.article for example, _, _ in readings})
-    held = set(random.Random(SEED).sample(articles, len(articles) // 10))
+    held = set(random.Random(SEED).sample(articles, max(HELD_OUT, len(articles) // 6)))
     train = [item for item in readings if item[0].article not in held]
     test = [item for item in readings if item[0].article in held]
-    answerable = [item for item in train if item[2].any()]
-    sentence = logistic(
-        np.concatenate([reading.features for _, reading, _ in answerable]),
-        np.concatenate([holds for _, _, holds in answerable]),
-        SENTENCE_RIDGE,
-    )
-
-    def answers(items: list[tuple[Example, Reading, Array]]) -> tuple[Array, Array]:
-        best = [int(np.argmax(sentence.logits(reading.features))) for _, reading, _ in items]
-        x = [
-            reading.answer_features(place)
-            for (_, reading, _), place in zip(items, best, strict=True)
-        ]
-        return np.array(x), np.array(
-            [holds[place] for (_, _, holds), place in zip(items, best, strict=True)]
-        )
-
-    x, y = answers(train)
-    answer = logistic(x, y, ANSWER_RIDGE)
-    x_test, y_test = answers(test)
-    p_test = 1 / (1 + np.exp(-answer.logits(x_test)))
-    # Balanced: a wrong answer and a needless silence cost the same.
-    steps = np.arange(0.05, 0.95, 0.01)
-    balance = [
-        ((p_test >= t) & (y_test > 0.5)).sum() / y_test.sum()
-        + ((p_test < t) & (y_test < 0.5)).sum() / (1 - y_test).sum()
-        for t in steps
+    sentence, answer = _models(train)
+    x, y = _answers(test, sentence)
+    p = 1 / (1 + np.exp(-answer.logits(x)))
+    top1 = [
+        holds[int(np.argmax(rank(reading, sentence)))] for _, reading, holds in test if holds.any()
     ]
-    threshold = float(steps[int(np.argmax(balance))])
-    top1 = np.mean(
-        [
-            holds[int(np.argmax(sentence.logits(reading.features)))]
-            for _, reading, holds in test
-            if holds.any()
-        ]
-    )
+    sentence, answer = _models(readings)
     report = {
         "fitted_on": "squad train-v1.1 (CC BY-SA 4.0), negatives made by evals/fit_extractive.py",
         "seed": SEED,
+        "note": "the held-out figures are of a fit without those articles; the coefficients are of all examples;"
+        " the threshold was chosen on the working golden set",
         "examples": {"train": len(train), "held_out": len(test)},
         "held_out": {
-            "best_sentence_holds_answer": round(float(top1), 4),
-            "auc": round(auc(p_test, y_test), 4),
-            "brier": round(float(((p_test - y_test) ** 2).mean()), 4),
-            "base_rate": round(float(y_test.mean()), 4),
+            "best_sentence_holds_answer": round(float(np.mean(top1)), 4),
+            "auc": round(auc(p, y), 4),
+            "brier": round(float(((p - y) ** 2).mean()), 4),
+            "base_rate": round(float(y.mean()), 4),
         },
-        "threshold": round(threshold, 2),
+        "threshold": THRESHOLD,
         "sentence": _named(sentence, SENTENCE_FEATURES),
         "answer": _named(answer, ANSWER_FEATURES),
     }
     out.write_text(json.dumps(report, indent=2) + "\n")
-    print(json.dumps(report["held_out"]), "threshold", threshold)
+    print(json.dumps(report["held_out"]))
+
+
+Read = tuple[Example, Reading, Array]
+
+
+def _models(items: list[Read]) -> tuple[Logistic, Logistic]:
+    """Which sentence answers best, fitted on the answerable; then whether the best one answers."""
+    answerable = [(reading.features, holds) for _, reading, holds in items if holds.any()]
+    sentence = logistic(
+        np.concatenate([features for features, _ in answerable]),
+        np.concatenate([holds for _, holds in answerable]),
+        SENTENCE_RIDGE,
+    )
+    return sentence, logistic(*_answers(items, sentence), ANSWER_RIDGE)
+
+
+def _answers(items: list[Read], sentence: Logistic) -> tuple[Array, Array]:
+    """The evidence of each best sentence, and whether it holds the answer."""
+    x, y = [], []
+    for _, reading, holds in items:
+        logits = rank(reading, sentence)
+        if np.isfinite(logits).any():
+            best = int(np.argmax(logits))
+            x.append(reading.answer_features(best))
+            y.append(holds[best])
+    return np.array(x), np.array(y)
 
 
 def _named(model: Logistic, columns: tuple[str, ...]) -> dict[str, float]:
@@ -318,7 +321,6 @@ def measure(data: Path, count: int) -> None:
         rows = []
         for example in examples:
             result = generator.extract(example.question, example.sources)
-            assert result.finish is Finish.COMPLETE
             said = " ".join(sentence.text for sentence in result.sentences)
             rows.append(
                 (result.confidence or 0.0, bool(example.answers), _right(said, example.answers))
@@ -348,7 +350,7 @@ def main() -> None:
     parser.add_argument("command", choices=("fit", "measure"))
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path, nargs="?")
-    parser.add_argument("--count", type=int, default=4000)
+    parser.add_argument("--count", type=int, default=720)
     arguments = parser.parse_args()
     if arguments.command == "fit":
         if arguments.out is None:
