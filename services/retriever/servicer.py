@@ -1,9 +1,11 @@
 """RetrieverService: one method per call; unpack, ask the part that does it, pack."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakValueDictionary
 
 import grpc
 from google.protobuf import json_format
@@ -32,7 +34,7 @@ from services.retriever.settings import RetrieverSettings
 from services.retriever.viewing import Span, Viewer
 from services.rpc import identity
 from services.rpc.build import package_version
-from services.rpc.errors import InvalidArgument
+from services.rpc.errors import Aborted, InvalidArgument
 from services.rpc.limits import Gate
 
 SERVICE = "folio.retriever.v1.RetrieverService"
@@ -55,13 +57,15 @@ class Parts:
 
 
 class RetrieverServicer(retriever_pb2_grpc.RetrieverServiceServicer):
-    """Ingests have a gate of their own: each holds a file in memory, and none may keep a search waiting."""
+    """Ingests have gates of their own: each holds a file in memory, and none may keep a search waiting."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         settings = parts.settings
         self._gate = Gate(settings.max_concurrency, settings.max_queue)
         self._ingests = Gate(settings.max_ingests, settings.max_queue)
+        # By organization; a gate is there while somebody holds or awaits a place.
+        self._own_ingests: WeakValueDictionary[int, Gate] = WeakValueDictionary()
 
     def register(self, server: grpc.aio.Server) -> list[str]:
         """See services.rpc.serve.Register."""
@@ -71,23 +75,34 @@ class RetrieverServicer(retriever_pb2_grpc.RetrieverServiceServicer):
     async def IngestDocument(
         self, requests: AsyncIterator[pb.IngestDocumentRequest], context: Context
     ) -> AsyncIterator[pb.IngestDocumentResponse]:
-        async with self._ingests:
+        async with self._place():
             header, data = await self._receive(requests)
             yield messages.progress(Progress("receive", len(data), len(data)))
             events: asyncio.Queue[Progress] = asyncio.Queue()
             work = asyncio.create_task(self._ingest(header, data, events))
+            waiting = asyncio.create_task(events.get())
             try:
                 while not work.done() or not events.empty():
-                    waiting = asyncio.create_task(events.get())
                     await asyncio.wait({waiting, work}, return_when=asyncio.FIRST_COMPLETED)
                     if waiting.done():
                         yield messages.progress(waiting.result())
-                    else:
-                        waiting.cancel()
+                        waiting = asyncio.create_task(events.get())
                 yield messages.ingested(await work)
             finally:
+                waiting.cancel()
                 work.cancel()
-                await asyncio.wait({work})
+                await asyncio.wait({waiting, work})
+
+    @contextlib.asynccontextmanager
+    async def _place(self) -> AsyncIterator[None]:
+        """A place for an ingest. An organization has at most half of them: slow senders keep no other one waiting."""
+        settings = self._parts.settings
+        own = self._own_ingests.setdefault(
+            identity.current().organization_id,
+            Gate(max(1, settings.max_ingests // 2), settings.max_queue),
+        )
+        async with own, self._ingests:
+            yield
 
     async def _receive(
         self, requests: AsyncIterator[pb.IngestDocumentRequest]
@@ -95,7 +110,7 @@ class RetrieverServicer(retriever_pb2_grpc.RetrieverServiceServicer):
         header: pb.IngestHeader | None = None
         data = bytearray()
         most = self._parts.settings.max_file_bytes
-        async for request in requests:
+        async for request in _spoken(requests, self._parts.settings.sender_silence_seconds):
             if request.WhichOneof("part") == "header":
                 if header is not None:
                     raise InvalidArgument.field("header", "must be sent once, first")
@@ -278,6 +293,24 @@ class RetrieverServicer(retriever_pb2_grpc.RetrieverServiceServicer):
                 },
             )
         )
+
+
+async def _spoken(
+    requests: AsyncIterator[pb.IngestDocumentRequest], silence_s: float
+) -> AsyncIterator[pb.IngestDocumentRequest]:
+    """The messages of a sender. Aborted when it says nothing for so long: its place is for others."""
+    while True:
+        try:
+            async with asyncio.timeout(silence_s):
+                request = await anext(requests)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            raise Aborted(
+                f"nothing was sent for {silence_s:g} s; send the file again",
+                reason="SENDER_SILENT",
+            ) from None
+        yield request
 
 
 def upload_from(

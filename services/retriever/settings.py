@@ -108,7 +108,13 @@ class RetrieverSettings(PostgresSettings):
     max_chunks: int = Field(50_000, ge=1, description="most chunks of one document")
     parser_workers: int = Field(1, ge=1, le=64, description="processes that read files")
     max_ingests: int = Field(
-        4, ge=1, le=256, description="ingests at once, each with its file in memory"
+        4,
+        ge=1,
+        le=256,
+        description="ingests at once, each with its file in memory; one organization has at most half of them",
+    )
+    sender_silence_seconds: float = Field(
+        30.0, gt=0, le=600, description="an upload that sends nothing for so long is given up"
     )
     lease_seconds: float = Field(
         30.0, ge=1, le=600, description="an ingest that is silent for so long is taken for dead"

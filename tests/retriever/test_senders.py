@@ -1,0 +1,68 @@
+"""Senders that are slow or fall silent while they upload."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import grpc
+import pytest
+
+from folio.retriever.v1 import retriever_pb2 as pb
+from folio.retriever.v1 import retriever_pb2_grpc
+from services.retriever.servicer import RetrieverServicer
+from services.rpc.identity import Principal
+from services.rpc.testing import running
+from tests.conftest import Postgres
+from tests.retriever.conftest import Caller, Retriever, settings_on
+from tests.retriever.test_ingest import LEAVE, count
+
+pytestmark = pytest.mark.integration
+
+
+async def test_senders_that_dawdle_keep_no_other_organization_waiting(
+    postgres: Postgres, retriever: Retriever
+) -> None:
+    parts = replace(retriever.stage.parts, settings=settings_on(postgres, max_ingests=2))
+    servicer, done = RetrieverServicer(parts), asyncio.Event()
+
+    async def dawdling() -> AsyncIterator[pb.IngestDocumentRequest]:
+        yield pb.IngestDocumentRequest(header=pb.IngestHeader(file_name="slow.md"))
+        await done.wait()
+
+    slow, quick = Principal(postgres.organization()), Principal(postgres.organization())
+    async with (
+        running("retriever", servicer.register, slow) as its,
+        running("retriever", servicer.register, quick) as ours,
+    ):
+        stub: Any = retriever_pb2_grpc.RetrieverServiceStub(its)
+        calls = [stub.IngestDocument(dawdling(), timeout=120) for _ in range(4)]
+        async with asyncio.timeout(60):
+            while not (gate := servicer._own_ingests.get(slow.organization_id)) or gate.waiting < 3:  # noqa: ASYNC110  (a gate has no event for its queue)
+                await asyncio.sleep(0.01)
+        result = await Caller(retriever_pb2_grpc.RetrieverServiceStub(ours)).ingest(LEAVE, "a.md")
+        assert result.document.chunk_count
+        done.set()
+        for call in calls:
+            call.cancel()
+
+
+async def test_a_sender_that_falls_silent_is_given_up(
+    postgres: Postgres, retriever: Retriever
+) -> None:
+    parts = replace(
+        retriever.stage.parts, settings=settings_on(postgres, sender_silence_seconds=0.2)
+    )
+
+    async def silent() -> AsyncIterator[pb.IngestDocumentRequest]:
+        yield pb.IngestDocumentRequest(header=pb.IngestHeader(file_name="slow.md"))
+        yield pb.IngestDocumentRequest(data=b"a beginning")
+        await asyncio.Event().wait()
+
+    principal = Principal(postgres.organization())
+    async with running("retriever", RetrieverServicer(parts).register, principal) as channel:
+        stub: Any = retriever_pb2_grpc.RetrieverServiceStub(channel)
+        with pytest.raises(grpc.aio.AioRpcError) as failed:
+            _ = [event async for event in stub.IngestDocument(silent(), timeout=60)]
+    assert failed.value.code() is grpc.StatusCode.ABORTED
+    assert count(postgres, principal.organization_id, "documents") == 0
