@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 import jwt
 
@@ -70,7 +71,7 @@ def acting_as(principal: Principal | None, request: str = "") -> Iterator[None]:
         _request_id.reset(what)
 
 
-def is_id(value: object) -> bool:
+def is_id(value: object) -> TypeGuard[int]:
     """Whether a claim can be the id of an organization or a rooftop."""
     return type(value) is int and 0 < value <= MAX_ID
 
