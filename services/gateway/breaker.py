@@ -34,9 +34,14 @@ class Breaker:
     """
 
     def __init__(
-        self, failures: int, open_seconds: float, clock: Callable[[], float] = time.monotonic
+        self,
+        failures: int,
+        open_seconds: float,
+        clock: Callable[[], float] = time.monotonic,
+        stage: str = "the stage",
     ) -> None:
         self._limit, self._open_seconds, self._clock = failures, open_seconds, clock
+        self._stage = stage
         self._failed = 0
         self._opened_at: float | None = None
         self._probing = False
@@ -48,7 +53,7 @@ class Breaker:
         left = self._opened_at + self._open_seconds - self._clock()
         if left > 0 or self._probing:
             raise Unavailable(
-                "the stage failed several times in a row and is left alone for a moment",
+                f"{self._stage} failed several times in a row and is left alone for a moment",
                 reason="BREAKER_OPEN",
                 retry_after_s=max(left, 0.1),
             )
@@ -73,7 +78,9 @@ class Throttle:
         self,
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
+        stage: str = "the stage",
     ) -> None:
+        self._stage = stage
         self._clock, self._chance = clock, chance
         self._requests = self._accepts = 0.0
         self._at = clock()
@@ -87,7 +94,9 @@ class Throttle:
         if self._chance() < refuse:
             self._requests += 1
             raise ResourceExhausted(
-                "the stage is overloaded; try again later", reason="THROTTLED", retry_after_s=1.0
+                f"{self._stage} is overloaded; try again later",
+                reason="THROTTLED",
+                retry_after_s=1.0,
             )
 
     def record(self, verdict: Verdict) -> None:

@@ -83,8 +83,10 @@ class Stage:
         self._settings = settings
         self._signer = identity.Signer(name, settings.internal_secret.get_secret_value())
         self.channel = open_channel(address, settings, [retried] if retried else [])
-        self._breaker = Breaker(settings.breaker_failures, settings.breaker_open_seconds)
-        self._throttle = Throttle()
+        self._breaker = Breaker(
+            settings.breaker_failures, settings.breaker_open_seconds, stage=name
+        )
+        self._throttle = Throttle(stage=name)
 
     async def close(self) -> None:
         await self.channel.close()
@@ -143,7 +145,8 @@ class Stage:
 
         call = method(watched(), timeout=seconds, metadata=self._metadata())
         try:
-            async for response in self._replies(call, seconds, passed):
+            # Running out of time says nothing of the stage here: the sender may be the slow one.
+            async for response in self._replies(call, 0.0, passed):
                 yield response
         except asyncio.CancelledError:
             # A request that cannot be made makes gRPC cancel the call; why is for us to say.
@@ -160,6 +163,8 @@ class Stage:
         verdict = Verdict.NOTHING
         try:
             async for response in call:
+                # A stage that is at work is not sick, however much there is to do.
+                seconds = 0.0
                 yield response
             verdict = Verdict.WELL
         except grpc.aio.AioRpcError as raised:
@@ -189,7 +194,7 @@ class Stage:
         if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
             return Verdict.BUSY
         if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-            patient = seconds >= self._settings.breaker_slow_seconds
+            patient = seconds > self._settings.breaker_slow_seconds
             return Verdict.SICK if patient else Verdict.NOTHING
         return Verdict.WELL
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -13,7 +14,7 @@ from folio.gateway.v1 import gateway_pb2
 from folio.retriever.v1 import retriever_pb2
 from services.gateway import keys
 from services.rpc.errors import InvalidArgument, NotFound, Unavailable
-from tests.gateway.stage_servers import Suite, failing, forever
+from tests.gateway.stage_servers import Suite, failing, forever, running_suite
 
 
 def header(**fields: Any) -> gateway_pb2.IngestRequest:
@@ -184,3 +185,18 @@ async def test_status_names_every_stage_up_or_down(suite: Suite) -> None:
     assert states["retriever"].capabilities.service == "retriever"
     assert not states["colbert"].reachable
     assert states["colbert"].reason == "colbert cannot be reached"
+
+
+async def test_a_sender_that_is_slow_does_not_make_the_retriever_sick(tmp_path: Path) -> None:
+    """Else one organization's uploads that run out of time would shut the others out."""
+    async with running_suite(tmp_path, breaker_failures=1, breaker_slow_seconds=0.1) as suite:
+
+        async def messages() -> AsyncIterator[gateway_pb2.IngestRequest]:
+            yield header()
+            await asyncio.Event().wait()
+
+        call = suite.stub.Ingest(messages(), timeout=1, metadata=suite.metadata())
+        with pytest.raises(grpc.aio.AioRpcError) as raised:
+            _ = [event async for event in call]
+        assert raised.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+        assert (await send(suite, header(), data()))[-1].HasField("result")
