@@ -521,8 +521,13 @@ async def test_a_cancelled_question_stops_the_stage_it_waits_for(
             "stages",
         ),
         (ask(answer_threshold=2.0), "answer_threshold"),
+        (ask(request_id="a\n"), "request_id"),
+        (ask(request_id="\u00fc"), "request_id"),
     ],
-    ids=["100k", "empty", "blank", "history", "dates", "no-such-day", "no-legs", "threshold"],
+    ids=[
+        *("100k", "empty", "blank", "history", "dates", "no-such-day", "no-legs", "threshold"),
+        *("control", "not-ascii"),
+    ],
 )
 async def test_bad_requests_are_named_before_any_work(
     suite: Suite, request_: gateway_pb2.AskRequest, field: str
@@ -630,5 +635,5 @@ async def test_a_stage_that_keeps_failing_is_left_alone(tmp_path: Path) -> None:
             await suite.call("Ask", ask())
         calls = suite.script.names().count("colbert.Rerank")
         reply = await suite.call("Ask", ask())
-        assert "left alone" in report(reply, "colbert").reason
+        assert "colbert failed several times" in report(reply, "colbert").reason
         assert suite.script.names().count("colbert.Rerank") == calls

@@ -161,6 +161,7 @@ class AskRequest(_message.Message):
     ignore_scope: _builtins.bool
     """Do not look for a scope in the question; the same as stages.scope OFF."""
     request_id: _builtins.str
+    """Visible ASCII; made if empty."""
     @_builtins.property
     def history(self) -> _containers.RepeatedCompositeFieldContainer[Global___Message]:
         """Oldest first; the last six are read."""
@@ -952,6 +953,7 @@ class DocumentHeader(_message.Message):
     size_bytes: _builtins.int
     password: _builtins.str
     request_id: _builtins.str
+    """Visible ASCII. The same id and file again: the same result, so that a retry is harmless."""
     rooftop_id: _builtins.int
     ocr: _builtins.bool
     def __init__(
