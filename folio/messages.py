@@ -108,8 +108,11 @@ def ingest_requests(
     rooftop_id: int = 0,
     ocr: bool = False,
 ) -> Iterator[gateway_pb2.IngestRequest]:
-    """The messages that send one file: a header with its SHA-256, then the bytes in order."""
-    yield gateway_pb2.IngestRequest(
+    """The messages that send one file: a header with its SHA-256, then the bytes in order.
+
+    ValueError for a text that no message can hold (a lone surrogate).
+    """
+    header = gateway_pb2.IngestRequest(
         header=gateway_pb2.DocumentHeader(
             file_name=file_name,
             media_type=media_type,
@@ -124,6 +127,14 @@ def ingest_requests(
             ocr=ocr,
         )
     )
+    # Made here and not on the way: an error inside gRPC's own thread would reach nobody.
+    return _messages(header, data)
+
+
+def _messages(
+    header: gateway_pb2.IngestRequest, data: bytes
+) -> Iterator[gateway_pb2.IngestRequest]:
+    yield header
     for start in range(0, len(data), DATA_BYTES):
         yield gateway_pb2.IngestRequest(data=data[start : start + DATA_BYTES])
 
@@ -134,4 +145,5 @@ def read_file(file: Path | bytes, file_name: str) -> tuple[bytes, str]:
         if not file_name:
             raise ValueError("bytes need a file_name")
         return file, file_name
-    return file.read_bytes(), file_name or file.name
+    # A name on disk may be any bytes; those that are no UTF-8 become "?".
+    return file.read_bytes(), file_name or file.name.encode("utf-8", "replace").decode()

@@ -77,7 +77,8 @@ def send(folio: Folio, files: Sequence[File], *, password: str = "", ocr: bool =
     ) as progress:
         overall = progress.add_task("files", total=len(files))
         for file in files:
-            step = progress.add_task(escape(file.path.name), total=None)
+            name = escape(show.plain(file.path.name))
+            step = progress.add_task(name, total=None)
             try:
                 for event in folio.ingest(
                     file.path,
@@ -91,7 +92,7 @@ def send(folio: Folio, files: Sequence[File], *, password: str = "", ocr: bool =
                     if event.HasField("progress"):
                         progress.update(
                             step,
-                            description=f"{escape(file.path.name)} [dim]{event.progress.step}[/]",
+                            description=f"{name} [dim]{event.progress.step}[/]",
                             completed=event.progress.done,
                             total=event.progress.total or None,
                         )
@@ -102,7 +103,7 @@ def send(folio: Folio, files: Sequence[File], *, password: str = "", ocr: bool =
                 text = error.message if isinstance(error, CallFailed) else str(error)
                 code = error.code if isinstance(error, CallFailed) else type(error).__name__
                 progress.console.print(
-                    f"[red]failed[/]     {escape(file.path.name)}  [dim]{code}[/] {escape(show.plain(text))}"
+                    f"[red]failed[/]     {name}  [dim]{code}[/] {escape(show.plain(text))}"
                 )
             progress.remove_task(step)
             progress.advance(overall)
