@@ -192,7 +192,9 @@ class Stage:
         if code is grpc.StatusCode.UNAVAILABLE:
             return Verdict.SICK
         if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
-            return Verdict.BUSY
+            # A file that is too large is refused for ever, and is no sign of load: only who is busy says when to retry.
+            busy = from_rpc_error(error).retry_after_s is not None
+            return Verdict.BUSY if busy else Verdict.WELL
         if code is grpc.StatusCode.DEADLINE_EXCEEDED:
             patient = seconds > self._settings.breaker_slow_seconds
             return Verdict.SICK if patient else Verdict.NOTHING

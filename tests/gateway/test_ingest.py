@@ -13,7 +13,7 @@ from folio.common.v1 import document_pb2, stage_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.retriever.v1 import retriever_pb2
 from services.gateway import keys
-from services.rpc.errors import InvalidArgument, NotFound, Unavailable
+from services.rpc.errors import InvalidArgument, NotFound, ResourceExhausted, Unavailable
 from tests.gateway.stage_servers import Suite, failing, forever, running_suite
 
 
@@ -200,3 +200,11 @@ async def test_a_sender_that_is_slow_does_not_make_the_retriever_sick(tmp_path: 
             _ = [event async for event in call]
         assert raised.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
         assert (await send(suite, header(), data()))[-1].HasField("result")
+
+
+async def test_files_that_are_too_large_do_not_throttle_the_retriever(suite: Suite) -> None:
+    """Else one upload would shut everybody out."""
+    too_large = ResourceExhausted("the file is too large: split it", reason="TOO_LARGE")
+    suite.script.on["retriever.IngestDocument"] = failing(too_large)
+    for _ in range(5):
+        assert (await refused(suite, header(), data())).reason == "TOO_LARGE"
