@@ -5,10 +5,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+from tokenizers import Encoding
 
 from services.minilm.model import MiniLM
 from services.retriever.embedders import Vectors, normalised
 from services.retriever.settings import RetrieverSettings
+
+UNKNOWN = "[UNK]"
 
 
 class MiniLMEmbedder:
@@ -26,17 +29,28 @@ class MiniLMEmbedder:
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """WordPiece tokens."""
-        clean = text.encode("utf-8", "replace").decode()
-        encoding = self._model.tokenizer.encode(clean, add_special_tokens=False)
-        return [(int(start), int(end)) for start, end in encoding.offsets]
+        return [(int(start), int(end)) for start, end in self._encoding(text).offsets]
 
     async def embed(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
-        """Queries and documents alike: the model knows no difference."""
+        """Queries and documents alike: the model knows no difference.
+
+        A query in which the vocabulary has no word gets NaN, so no search: [UNK] alone is near to any other [UNK].
+        """
         if not texts:
             return np.empty((0, self.dim), np.float32)
         loop = asyncio.get_running_loop()
         vectors = await loop.run_in_executor(self._thread, self._model.embed, list(texts))
-        return normalised(vectors, len(texts), self.dim)
+        result = normalised(vectors, len(texts), self.dim)
+        if query:
+            result[[not self._knows(text) for text in texts]] = np.nan
+        return result
+
+    def _knows(self, text: str) -> bool:
+        return any(token != UNKNOWN for token in self._encoding(text).tokens)
+
+    def _encoding(self, text: str) -> Encoding:
+        clean = text.encode("utf-8", "replace").decode()
+        return self._model.tokenizer.encode(clean, add_special_tokens=False)
 
     async def close(self) -> None:
         """Lets the running inference end."""
