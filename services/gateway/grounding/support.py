@@ -64,6 +64,12 @@ def flips_negation(sentence: str, quotes: Sequence[str]) -> bool:
     said = normalise(sentence).text
     if any(said.rstrip(".") in normalise(quote).text for quote in quotes):
         return False
+    # Whole quotes side by side (a heading and what stands under it) say no more than each of them.
+    rest = said
+    for quote in sorted((normalise(quote).text for quote in quotes), key=len, reverse=True):
+        rest = rest.replace(quote, " ", 1)
+    if not any(map(str.isalnum, rest)):
+        return False
     words = _content(said)
     nearest, shared = "", 0.0
     for quote in quotes:

@@ -115,3 +115,9 @@ def test_a_negation_may_not_be_turned_round(sentence: str, quote: str, flipped: 
 
 def test_values_are_exact() -> None:
     assert figures("It is 0.1 and 1e5.").numbers >= {Decimal("0.1")}
+
+
+def test_whole_quotes_side_by_side_deny_nothing() -> None:
+    quotes = ["E-52 Partner lost", "The partner is lost and does not answer."]
+    assert not flips_negation(": ".join(quotes), quotes)
+    assert flips_negation("E-52: The partner is lost and does answer.", quotes[1:])
