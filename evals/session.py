@@ -1,6 +1,7 @@
 """A whole evaluation: connect, check that the documents are there, climb the rungs, sum up."""
 
 import functools
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -46,7 +47,7 @@ class Plan:
     concurrency: int = 4
     fresh: bool = False
     answer_threshold: float | None = None
-    # Rungs that a search can measure are searched, not asked: rankings are the same, answers are not made.
+    # The first rungs, which a search can measure, are searched, not asked: the same rankings, no answers.
     quick: bool = False
 
 
@@ -90,7 +91,9 @@ async def run_golden(
         for organization in target.organizations.values():
             await organization.prepare()
 
-        searched = {rung.name for rung in plan.rungs if plan.quick and rung.searchable}
+        # After a rung that must be asked, all are: a search does not do what that rung keeps on.
+        first = itertools.takewhile(lambda rung: rung.searchable, plan.rungs)
+        searched = {rung.name for rung in first} if plan.quick else set()
 
         async def ask(case: Case, rung: str, switches: Mapping[str, bool]) -> Record:
             organization = target.organizations[case.organization]
