@@ -29,6 +29,13 @@ STAGES: dict[str, type[BaseSettings]] = {
     "the schema's owner (python -m services.retriever.admin)": AdminSettings,
 }
 
+# The stages read .env, so what the owner of the tables knows is not in it.
+OWNER = """
+# --- compose alone
+# password of the database that compose starts, in letters and digits; the stages do not see it
+POSTGRES_PASSWORD=
+"""
+
 # What differs here from a run on one machine.
 DEPLOYED = {
     "FOLIO_LISTEN": "0.0.0.0:7400",
@@ -66,6 +73,8 @@ def text() -> str:
     ]
     seen: set[str] = set()
     for stage, settings in STAGES.items():
+        if settings is AdminSettings:
+            continue
         lines += ["", f"# --- {stage}"]
         for field, info in settings.model_fields.items():
             name = variable(settings, field)
@@ -79,7 +88,7 @@ def text() -> str:
                 lines.append(f"{name}=")
             else:
                 lines.append(f"#{name}={shown(info.default)}")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + OWNER
 
 
 if __name__ == "__main__":

@@ -50,6 +50,13 @@ def test_compose_has_every_stage_confined() -> None:
     )
 
 
+def test_no_stage_sees_what_the_owner_of_the_tables_knows() -> None:
+    assert "DATABASE_ADMIN_URL" not in environment.text(), "every stage reads .env"
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    for stage in STAGES:
+        assert services[stage]["environment"] == {"POSTGRES_PASSWORD": ""}
+
+
 @pytest.mark.parametrize("stage", STAGES)
 def test_kubernetes_probes_ask_the_stage_for_itself(stage: str) -> None:
     deployments = {
