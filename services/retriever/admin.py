@@ -25,6 +25,12 @@ log = logging.getLogger("folio.retriever.admin")
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 APPLICATION_ROLE = "folio_app"
+NO_SCHEMA = (
+    psycopg.errors.InvalidSchemaName,
+    psycopg.errors.UndefinedTable,
+    psycopg.errors.UndefinedColumn,
+    psycopg.errors.UndefinedFunction,
+)
 
 
 def prepare(admin_url: str, password: str, role: str = APPLICATION_ROLE) -> str:
@@ -32,14 +38,16 @@ def prepare(admin_url: str, password: str, role: str = APPLICATION_ROLE) -> str:
     migrate(admin_url, MIGRATIONS)
     with psycopg.connect(admin_url) as connection:
         name = sql.Identifier(role)
+        # Without a password the one that the role has stays.
+        secret = sql.SQL("password {}").format(sql.Literal(password)) if password else sql.SQL("")
         exists = connection.execute("select 1 from pg_roles where rolname = %s", [role]).fetchone()
         connection.execute(
             sql.SQL(
-                "{verb} role {name} with login nosuperuser nobypassrls nocreatedb nocreaterole password {password}"
+                "{verb} role {name} with login nosuperuser nobypassrls nocreatedb nocreaterole {secret}"
             ).format(
                 verb=sql.SQL("alter" if exists else "create"),
                 name=name,
-                password=sql.Literal(password),
+                secret=secret,
             )
         )
         connection.execute("set local search_path = folio, public")
@@ -194,13 +202,20 @@ def main(arguments: list[str] | None = None) -> int:
     except (FolioError, psycopg.OperationalError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except NO_SCHEMA:
+        print(
+            "error: this database has no schema of Folio, or an old one; run `migrate`",
+            file=sys.stderr,
+        )
+        return 1
     return 0
 
 
 def _run(options: argparse.Namespace) -> None:
     settings = AdminSettings.load()
     url = settings.database_admin_url.get_secret_value()
-    application = conninfo_to_dict(settings.database_url.get_secret_value())
+    application = _parse("DATABASE_URL", settings.database_url.get_secret_value())
+    _parse("DATABASE_ADMIN_URL", url)
     commands: dict[str, Callable[[], object]] = {
         "migrate": lambda: _migrate(url, application),
         "organizations": lambda: _lines((i, name) for name, i in organizations(url).items()),
@@ -216,6 +231,16 @@ def _run(options: argparse.Namespace) -> None:
     result = commands[options.command]()
     if result is not None:
         print(result)
+
+
+def _parse(variable: str, url: str) -> Mapping[str, object]:
+    try:
+        return conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        # The driver's own message may hold the password.
+        raise FailedPrecondition(
+            f"{variable} is not a connection string: postgresql://user:password@host/database"
+        ) from None
 
 
 def _migrate(admin_url: str, application: Mapping[str, object]) -> str:
