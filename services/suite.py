@@ -68,6 +68,18 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def _require_free(port: int) -> None:
+    """FailedPrecondition if another program listens there: it would pass for our gateway."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            raise FailedPrecondition(
+                f"port {port} is in use, perhaps by another suite; stop it, or name another port (0: a free one)"
+            ) from None
+
+
 def _die_with_parent() -> None:
     """Runs in a new stage before its program: a stage must not outlive the suite (Linux, prctl(2))."""
     if sys.platform == "linux":
@@ -79,8 +91,8 @@ class Suite:
     """`with Suite(folder, ["acme"]) as suite:` runs until the block ends; `suite.client` says how to call it.
 
     `port` is the gateway's, 0 for a free one; `environment` adds to that of every stage, e.g. RERANKER_URL, which
-    also starts the cross-encoder. Raises FailedPrecondition if the folder is in use, Unavailable if a stage does
-    not get ready (with the end of its log).
+    also starts the cross-encoder. Raises FailedPrecondition if the folder or the port is in use, Unavailable if a
+    stage does not get ready (with the end of its log).
     """
 
     def __init__(
@@ -121,6 +133,7 @@ class Suite:
     def start(self) -> None:
         """Database, organizations, keys, then the stages, all ready when it returns."""
         self._take_folder()
+        _require_free(self._port)
         self._say("starting PostgreSQL")
         self._postgres = EmbeddedPostgres(self.folder / "postgres")
         self._postgres.start()
@@ -182,7 +195,7 @@ class Suite:
         return path.read_text()
 
     def _keys(self, identifiers: Mapping[str, int]) -> dict[str, str]:
-        """An API key for each organization; kept in the folder, where only its owner can read them."""
+        """An API key for each organization, now and in earlier runs; only the folder's owner can read them."""
         path = self.folder / "client.json"
         known: dict[str, str] = json.loads(path.read_text())["keys"] if path.exists() else {}
         for name, identifier in identifiers.items():
@@ -190,11 +203,13 @@ class Suite:
                 known[name] = keys.create(
                     self.folder / "keys.yaml", organization_id=identifier, organization=name
                 )
-        return {name: known[name] for name in identifiers}
+        return known
 
     def _start_stages(self, database_url: str) -> None:
         names = ["retriever", "colbert", "generator"]
-        if self._environment.get("RERANKER_URL") or self._environment.get("FOLIO_CROSSENCODER"):
+        if self._environment.get("RERANKER_URL") or self._environment.get(
+            "FOLIO_CROSSENCODER_PROVIDER"
+        ):
             names.append("crossencoder")
         addresses = {name: f"127.0.0.1:{free_port()}" for name in names}
         common = {

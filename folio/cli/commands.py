@@ -142,8 +142,8 @@ def ask(
 @app.command()
 def search(
     context: typer.Context,
-    query: str,
-    limit: Annotated[int, typer.Option(min=1, max=200)] = 10,
+    query: Annotated[str, typer.Argument(help="words, or a question")],
+    limit: Annotated[int, typer.Option(min=1, max=200, help="so many chunks at most")] = 10,
     collection: Collections = [],  # noqa: B006
     kind: Kinds = [],  # noqa: B006
     published_from: From = "",
@@ -242,15 +242,18 @@ def delete_document(context: typer.Context, document_id: int) -> None:
 @app.command()
 def page(
     context: typer.Context,
-    document_id: int,
+    document_id: Annotated[int, typer.Argument(help="see `folio documents list`")],
     number: Annotated[int, typer.Argument(min=1, help="physical page, as viewers count, from 1")],
     output: Annotated[Path, typer.Option("--output", "-O", help="where to write the PNG")] = Path(
         "page.png"
     ),
     highlight: Annotated[
-        str, typer.Option(help="START:END, characters of the document, as in a citation")
+        str,
+        typer.Option(
+            help="START:END: char_start and char_end of a citation, see `folio ask --json`"
+        ),
     ] = "",
-    dpi: Annotated[int, typer.Option(min=36, max=300)] = 110,
+    dpi: Annotated[int, typer.Option(min=36, max=300, help="pixels an inch")] = 110,
 ) -> None:
     """Writes a page as PNG, with a quote highlighted."""
     profile: Profile = context.obj
@@ -258,6 +261,9 @@ def page(
     if not (start.isdigit() and end.isdigit()):
         raise typer.BadParameter("--highlight takes START:END")
     with failures(), profile.connect() as folio:
+        pages = folio.document(document_id).page_count
+        if number > pages:
+            raise typer.BadParameter(f"the document has {pages} pages")
         image = folio.page_image(document_id, number - 1, dpi=dpi, highlight=(int(start), int(end)))
     output.write_bytes(image.png)
     show.console.print(f"{output}: {image.width} x {image.height}")
@@ -267,8 +273,13 @@ def page(
 def up(
     context: typer.Context,
     organization: Annotated[
-        list[str], typer.Option("--create", help="an organization to have; may be repeated")
-    ] = ["default"],  # noqa: B006
+        list[str],
+        typer.Option(
+            "--create",
+            help="an organization to make where there is none of this name; may be repeated; "
+            "those of earlier runs stay",
+        ),
+    ] = [],  # noqa: B006
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="the gateway's; 0 for a free one")
     ] = 7400,

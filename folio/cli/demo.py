@@ -71,7 +71,7 @@ def run_demo(folder: Path) -> None:
 
 
 def _ask(clients: dict[str, Folio], names: dict[str, str], question: dict[str, object]) -> bool:
-    """Asks one question, shows the reply, and says whether it is what the file expects."""
+    """Asks one question, shows the reply, and says whether it is what the questions' file expects."""
     organization = str(question["organization"])
     show.console.print()
     show.console.print(Rule(f"[dim]{escape(str(question['shows']))}[/]", align="left"))
@@ -86,6 +86,13 @@ def _ask(clients: dict[str, Folio], names: dict[str, str], question: dict[str, o
         response = clients[str(other)].ask(str(question["question"]))
         show.answer(response)
         good = good and _as_expected(response, {**question, "expect": "answer"})
+    if not good:
+        expected = (
+            "no answer"
+            if question["expect"] == "abstain"
+            else f"an answer from {question['document']}, p. {question['label']}"
+        )
+        show.console.print(f"[red]not as it should be: expected {escape(expected)}[/]")
     return good
 
 

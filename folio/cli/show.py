@@ -84,7 +84,8 @@ def _proof(citation: gateway_pb2.Citation) -> Text:
     text.append(plain(citation.title or citation.file_name), style="bold")
     text.append(f", p. {plain(citation.page_label)}")
     text.append(f"   {plain(citation.link)}", style="dim")
-    if not citation.located:
+    # Only a PDF has a place on a page.
+    if not citation.located and citation.file_name.lower().endswith(".pdf"):
         text.append("   (not located on the page)", style="yellow")
     text.append(f"\n“{' '.join(plain(citation.quote).split())}”", style="italic")
     return text
@@ -166,7 +167,7 @@ def status(response: gateway_pb2.GetStatusResponse) -> None:
     """One row a stage."""
     table = Table(box=None, pad_edge=False)
     for column in ("stage", "address", "state", "model", "details"):
-        table.add_column(column)
+        table.add_column(column, overflow="fold")
     for stage in response.stages:
         about = stage.capabilities
         details = ", ".join(f"{key} {value}" for key, value in sorted(about.details.items()))

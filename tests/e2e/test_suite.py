@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from folio import AsyncFolio, CallFailed, Folio
 from folio.cli.commands import app
 from folio.common.v1 import document_pb2
 from folio.gateway.v1 import gateway_pb2
+from services.rpc.errors import FailedPrecondition
 from services.suite import Suite
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -147,6 +149,13 @@ def test_a_batch_goes_on_after_a_file_that_fails(
             globex.delete(document.id)
 
 
+def test_a_port_that_another_program_has_is_not_taken_for_ours(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(FailedPrecondition, match=f"port {port} is in use"):
+            Suite(tmp_path, ["acme"], port=port).__enter__()
+
+
 def processes_in(folder: Path) -> list[int]:
     """Processes whose command line or environment names the folder."""
     found = []
@@ -167,10 +176,10 @@ def processes_in(folder: Path) -> list[int]:
 def test_nothing_is_left_running_and_a_restart_finds_the_same(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    def up() -> subprocess.Popen[bytes]:
+    def up(*options: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "folio.cli", "--folder", str(tmp_path / "up")]
         process = subprocess.Popen(
-            [*command, "up", "--create", "acme", "--port", "0"], stdout=subprocess.PIPE
+            [*command, "up", *options, "--port", "0"], stdout=subprocess.PIPE
         )
         assert process.stdout is not None
         for line in process.stdout:
@@ -189,7 +198,7 @@ def test_nothing_is_left_running_and_a_restart_finds_the_same(
                 for identifier in ranking(acme.search("kettle", stages=stages))
             ]
 
-    process = up()
+    process = up("--create", "acme")
     before = search()
     assert len(before) == 3
     process.send_signal(number)
