@@ -289,3 +289,14 @@ async def test_as_configured_sends_no_switches(
     await run_golden(there, golden, plan(tmp_path, DENSE, CONFIGURED), Watch())
     assert gateway.asked[0].stages.sparse == 2
     assert not gateway.asked[-1].stages.ListFields()
+
+
+async def test_a_quick_run_asks_every_rung_after_the_first_that_must_be_asked(
+    served: tuple[SmallGateway, Connection], golden: GoldenSet, tmp_path: Path
+) -> None:
+    _, there = served
+    after = replace(SPARSE, name="after")
+    rungs = (DENSE, CONFIGURED, after)
+    _, measured = await run_golden(there, golden, plan(tmp_path, *rungs, quick=True), Watch())
+    asked = {each.rung.name: any(record.score for record in each.records) for each in measured}
+    assert asked == {"dense": False, "configured": True, "after": True}
