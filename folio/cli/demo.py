@@ -26,7 +26,12 @@ def run_demo(folder: Path) -> None:
         )
     manifest = yaml.safe_load((CORPUS / "manifest.yaml").read_text())
     questions = yaml.safe_load((CORPUS / "demo.yaml").read_text())["questions"]
-    asking = dict.fromkeys(question["organization"] for question in questions)
+    asking = dict.fromkeys(
+        question[who]
+        for question in questions
+        for who in ("organization", "answered_by")
+        if who in question
+    )
     names = {key: manifest["organizations"][key]["name"] for key in asking}
     # The demo reads the documents that its questions are about; `make eval` reads them all.
     wanted = {question["document"] for question in questions if "document" in question}
