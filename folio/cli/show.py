@@ -46,7 +46,7 @@ def answer(response: gateway_pb2.AskResponse) -> None:
         )
     elif outcome == "unverified":
         reasons = "\n".join(f"- {reason}" for reason in response.unverified.reasons)
-        _panel("Withheld: an answer was made, but it did not pass its check", reasons, "yellow")
+        _panel("No answer that could be verified", reasons, "yellow")
         _sources(response)
     elif outcome == "refused":
         _panel("Refused", response.refused.message, "red")
