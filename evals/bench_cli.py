@@ -16,7 +16,7 @@ from evals.options import Address, Key, failures
 from evals.rerank_bench import bench
 from services.rpc.errors import InvalidArgument
 
-app = typer.Typer(no_args_is_help=True, help="Benchmark jobs.")
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Benchmark jobs.")
 
 
 @app.callback()

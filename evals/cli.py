@@ -30,7 +30,9 @@ from evals.rungs import CONFIGURED, FUSED, LATE
 from evals.session import Plan, ingest_golden
 from evals.sweep import write_calibration
 
-app = typer.Typer(no_args_is_help=True, help="Measure answers and searches; compare; gate.")
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, help="Measure answers and searches; compare; gate."
+)
 for command in (chunks, draft, public):
     app.command()(command)
 # The rungs whose models get a calibration: the embedding model's cosine, and late interaction.
