@@ -92,11 +92,12 @@ def library_files(documents: Iterable[LibraryDocument]) -> list[File]:
 def collection_files(collection: Collection) -> list[File]:
     """Each passage as a plain text file. Empty ones (Cranfield has two) and repeated texts are left out."""
     files: dict[str, File] = {}
-    for number, passage in enumerate(collection.passages):
+    for passage in collection.passages:
         data = passage.body.encode()
         if data.strip():
             digest = hashlib.sha256(data).hexdigest()
-            name = f"{collection.name}-{number:06}.txt"
+            # Not by position: in another sample it is another text, and would replace this one.
+            name = f"{collection.name}-{digest[:20]}.txt"
             title = passage.title or name
             read = data.__getitem__
             files.setdefault(
