@@ -7,14 +7,14 @@ from typing import Any
 from services.rpc.errors import FailedPrecondition
 
 
-def load(registry: Mapping[str, str], name: str) -> Any:
-    """What `registry[name]` ("module:attribute") points to, imported now.
+def load(providers: Mapping[str, str], name: str) -> Any:
+    """What `providers[name]` ("module:attribute") points to, imported now.
 
     FailedPrecondition if the name is unknown (lists what there is) or its SDK is not installed (names it).
     """
-    target = registry.get(name)
+    target = providers.get(name)
     if target is None:
-        raise FailedPrecondition(f"no provider '{name}'; there are: {', '.join(sorted(registry))}")
+        raise FailedPrecondition(f"no provider '{name}'; there are: {', '.join(sorted(providers))}")
     module, _, attribute = target.partition(":")
     try:
         return getattr(importlib.import_module(module), attribute)
