@@ -37,6 +37,8 @@ async def send(suite: Suite, *requests: gateway_pb2.IngestRequest) -> list[Any]:
         return [event async for event in call]
     except grpc.aio.AioRpcError as error:
         raise await failure.settled(call, error) from None
+    finally:
+        call.cancel()
 
 
 async def refused(suite: Suite, *requests: gateway_pb2.IngestRequest) -> failure.CallFailed:

@@ -52,11 +52,15 @@ class Caller:
                 yield pb.IngestDocumentRequest(data=content[start : start + (1 << 20)])
 
         result, progress = None, []
-        async for event in self.stub.IngestDocument(messages(), timeout=120):
-            if event.WhichOneof("event") == "result":
-                result = event.result
-            else:
-                progress.append(event.progress)
+        call = self.stub.IngestDocument(messages(), timeout=120)
+        try:
+            async for event in call:
+                if event.WhichOneof("event") == "result":
+                    result = event.result
+                else:
+                    progress.append(event.progress)
+        finally:
+            call.cancel()
         assert result is not None
         return result, progress
 

@@ -91,8 +91,13 @@ async def call(
     if kind.endswith("_unary"):
         return (await method(argument, timeout=timeout)).value
     last = ""
-    async for message in method(argument, timeout=timeout):
-        last = message.value
+    replies = method(argument, timeout=timeout)
+    try:
+        async for message in replies:
+            last = message.value
+    finally:
+        # grpc.aio leaves the call open when its reader is cancelled between the request's leaving and the first read.
+        replies.cancel()
     return last
 
 
