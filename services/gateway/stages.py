@@ -190,7 +190,8 @@ class Stage:
     def _judge(self, error: grpc.aio.AioRpcError, seconds: float) -> Verdict:
         code = error.code()
         if code is grpc.StatusCode.UNAVAILABLE:
-            return Verdict.SICK
+            # Two changes that met in the database are no illness of the stage.
+            return Verdict.WELL if from_rpc_error(error).reason == "CONTENTION" else Verdict.SICK
         if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
             # A file that is too large is refused for ever, and is no sign of load: only who is busy says when to retry.
             busy = from_rpc_error(error).retry_after_s is not None

@@ -28,7 +28,9 @@ async def ground(
     with call.account.step("ground") as step:
         unfinished = draft.failure or _UNFINISHED.get(draft.finish, "")
         if unfinished:
-            verdict = Verdict(verdict.sentences, (unfinished, *verdict.reasons))
+            # Of an answer without sentences the check says that it is empty; why it is, is the better reason.
+            others = verdict.reasons if draft.checked else ()
+            verdict = Verdict(verdict.sentences, (unfinished, *others))
         if verdict.grounded and call.plan.judge and generator is not None:
             described = await generator.described(call.deadline.share(PART))
             if not described.judges:

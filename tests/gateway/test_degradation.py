@@ -1,0 +1,165 @@
+"""A dead, slow, overloaded or lying stage: the best honest reply, in time, that names what was left out."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from folio import failure
+from folio.common.v1 import stage_pb2
+from folio.rerank.v1 import rerank_pb2
+from folio.retriever.v1 import retriever_pb2
+from services.rpc.errors import InvalidArgument, ResourceExhausted, Unavailable
+from tests.gateway.asking import DEGRADED, RAN, SKIPPED, ask, report
+from tests.gateway.stage_servers import (
+    CHUNKS,
+    Suite,
+    failing,
+    forever,
+    running_suite,
+)
+
+
+@pytest.mark.parametrize("error", [Unavailable("down"), ResourceExhausted("full")])
+@pytest.mark.parametrize("stage", ["colbert.Rerank", "generator.Rewrite", "generator.Expand"])
+async def test_a_broken_stage_is_named_and_the_answer_is_made_without_it(
+    suite: Suite, stage: str, error: Exception
+) -> None:
+    suite.script.on[stage] = failing(error)
+    reply = await suite.call("Ask", ask())
+    assert reply.WhichOneof("outcome") == "answered"
+    name = {
+        "colbert.Rerank": "colbert",
+        "generator.Rewrite": "rewrite",
+        "generator.Expand": "expand",
+    }
+    degraded = report(reply, name[stage])
+    assert degraded.status == DEGRADED
+    assert degraded.reason.startswith(error.code.name)  # type: ignore[attr-defined]
+
+
+async def test_a_dead_colbert_leaves_the_order_of_the_search(suite: Suite) -> None:
+    await suite.stop("colbert")
+    reply = await suite.call("Ask", ask())
+    assert reply.WhichOneof("outcome") == "answered"
+    assert report(reply, "colbert").status == DEGRADED
+    assert "127.0.0.1" not in report(reply, "colbert").reason
+    assert list(suite.script.request("retriever.GetPassages").chunk_ids) == [2, 1]
+
+
+async def test_a_slow_colbert_is_left_and_the_answer_is_in_time(suite: Suite) -> None:
+    entered, cancelled = asyncio.Event(), asyncio.Event()
+    suite.script.on["colbert.Rerank"] = forever(entered, cancelled)
+    reply = await suite.call("Ask", ask(), timeout=3)
+    assert reply.WhichOneof("outcome") == "answered"
+    assert report(reply, "colbert").reason.startswith("DEADLINE_EXCEEDED")
+    await cancelled.wait()
+
+
+async def test_a_dead_generator_gives_the_sources_and_says_why(suite: Suite) -> None:
+    await suite.stop("generator")
+    reply = await suite.call("Ask", ask())
+    assert reply.WhichOneof("outcome") == "unverified"
+    assert reply.sources
+    assert list(reply.unverified.reasons) == ["the generator failed: no whole answer was made"]
+    assert report(reply, "generate").status == DEGRADED
+    assert report(reply, "rewrite").status == DEGRADED
+
+
+async def test_a_slow_generator_gives_the_sources_in_time(suite: Suite) -> None:
+    entered, cancelled = asyncio.Event(), asyncio.Event()
+    suite.script.on["generator.Answer"] = forever(entered, cancelled)
+    reply = await suite.call("Ask", ask(), timeout=3)
+    assert reply.WhichOneof("outcome") == "unverified"
+    assert reply.sources
+    assert report(reply, "generate").reason.startswith("DEADLINE_EXCEEDED")
+    await cancelled.wait()
+
+
+async def test_a_generator_that_is_not_configured_is_skipped(tmp_path: Path) -> None:
+    async with running_suite(tmp_path, generator_address="none") as suite:
+        reply = await suite.call("Ask", ask())
+        assert reply.WhichOneof("outcome") == "unverified"
+        assert report(reply, "generate").status == SKIPPED
+
+
+async def test_a_dead_retriever_is_an_error_there_is_nothing_to_answer_from(suite: Suite) -> None:
+    await suite.stop("retriever")
+    with pytest.raises(grpc.aio.AioRpcError) as raised:
+        await suite.call("Ask", ask())
+    failed = failure.read(raised.value)
+    assert (failed.code, failed.message) == ("UNAVAILABLE", "retriever cannot be reached")
+
+
+async def test_a_dead_embedder_is_told_by_the_retriever_and_passed_on(suite: Suite) -> None:
+    async def sparse_only(request: Any) -> Any:
+        return retriever_pb2.SearchResponse(
+            hits=[retriever_pb2.Hit(chunk=CHUNKS[1], score=0.1)],
+            steps=[
+                stage_pb2.StageReport(stage="dense", status=DEGRADED, reason="no embedder"),
+                stage_pb2.StageReport(stage="sparse", status=RAN),
+            ],
+        )
+
+    suite.script.on["retriever.Search"] = sparse_only
+    reply = await suite.call("Ask", ask())
+    assert reply.WhichOneof("outcome") == "answered"
+    assert report(reply, "search").status == DEGRADED
+    assert report(reply, "search").reason == "dense: no embedder"
+
+
+async def test_a_fault_of_ours_is_not_blamed_on_the_caller(suite: Suite) -> None:
+    suite.script.on["retriever.GetPassages"] = failing(InvalidArgument("chunk_ids: wrong"))
+    reply = await suite.call("Ask", ask())
+    assert report(reply, "parents").reason.startswith("INTERNAL")
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        [],
+        [(0, float("nan"), 1), (1, 0.5, 2)],
+        [(0, 1.0, 1), (0, 1.0, 2)],
+        [(0, 1.0, 1), (7, 1.0, 2)],
+    ],
+)
+async def test_a_reranker_that_sends_nonsense_is_degraded_never_believed(
+    suite: Suite, results: list[tuple[int, float, int]]
+) -> None:
+    async def nonsense(request: Any) -> Any:
+        return rerank_pb2.RerankResponse(
+            model="colbert-model",
+            results=[
+                rerank_pb2.ScoredCandidate(
+                    index=index, score=score, rank=rank, status=rerank_pb2.CANDIDATE_STATUS_SCORED
+                )
+                for index, score, rank in results
+            ],
+        )
+
+    suite.script.on["colbert.Rerank"] = nonsense
+    reply = await suite.call("Ask", ask())
+    assert report(reply, "colbert").status == DEGRADED
+    assert list(suite.script.request("retriever.GetPassages").chunk_ids) == [2, 1]
+
+
+async def test_a_stage_that_keeps_failing_is_left_alone(tmp_path: Path) -> None:
+    async with running_suite(tmp_path, breaker_failures=2, breaker_open_seconds=60.0) as suite:
+        suite.script.on["colbert.Rerank"] = failing(Unavailable("down"))
+        for _ in range(2):
+            await suite.call("Ask", ask())
+        calls = suite.script.names().count("colbert.Rerank")
+        reply = await suite.call("Ask", ask())
+        assert "colbert failed several times" in report(reply, "colbert").reason
+        assert suite.script.names().count("colbert.Rerank") == calls
+
+
+async def test_a_stage_whose_changes_meet_in_the_database_is_not_sick(tmp_path: Path) -> None:
+    async with running_suite(tmp_path, breaker_failures=2, breaker_open_seconds=60.0) as suite:
+        suite.script.on["colbert.Rerank"] = failing(Unavailable("again", reason="CONTENTION"))
+        for _ in range(3):
+            reply = await suite.call("Ask", ask())
+        assert report(reply, "colbert").reason.startswith("UNAVAILABLE")
+        assert "several times" not in report(reply, "colbert").reason
