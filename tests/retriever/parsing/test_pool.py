@@ -177,8 +177,9 @@ class TestLimits:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("FOLIO_INTERNAL_SECRET", "canary")
-        pool = ParserPool()
-        await pool.start()
+        pool = ParserPool(ParseLimits(workers=1))
+        # A process that has answered is past its exec, where /proc shows an environment that is empty.
+        await pool.parse(GOOD, file_name="a.pdf")
         file = Path(f"/proc/{pool._idle[0].child.pid}/environ")
         environment = await asyncio.to_thread(file.read_bytes)
         assert b"PYTHONPATH" in environment
