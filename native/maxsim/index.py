@@ -2,8 +2,8 @@
 
 import mmap
 import os
+import secrets
 import struct
-import tempfile
 import threading
 import zlib
 from collections.abc import Iterable, Sequence
@@ -185,9 +185,9 @@ class Index:
         """Write the index to a file, replacing it as a whole: a reader never sees a half."""
         state = self._state
         target = Path(path)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        partial = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
         try:
-            with os.fdopen(handle, "wb") as file:
+            with partial.open("xb") as file:
                 n = len(state.ids)
                 table = state.ids.astype("<i8").tobytes() + state.tokens.astype("<i4").tobytes()
                 code, crc = code_of(self.dtype), zlib.crc32(table)
@@ -197,9 +197,9 @@ class Index:
                     file.write(owner.data if isinstance(owner, Tiles | _Mapped) else b"")
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(name, target)
+            os.replace(partial, target)
         except BaseException:
-            os.unlink(name)
+            partial.unlink(missing_ok=True)
             raise
 
     @classmethod
@@ -230,7 +230,9 @@ class Index:
             raise ValueError(f"{os.fspath(path)} has a document of negative length")
         tile = lib.maxsim_tiles_bytes(code, 1, dim)
         ends = start + np.cumsum((tokens.astype(np.int64) + 7) // 8 * tile)
-        if (int(ends[-1]) if n else start) != size or len(np.unique(ids)) < n:
+        # A document has at most 2^45 bytes, so a sum that overflows is negative on its way.
+        overflows = bool((ends < 0).any())
+        if overflows or (int(ends[-1]) if n else start) != size or len(np.unique(ids)) < n:
             raise ValueError(f"{os.fspath(path)} does not have the size its table says")
         starts = np.concatenate([[start], ends[:-1]]) if n else ends
         owners = tuple(
@@ -268,6 +270,8 @@ def _as_ids(ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
     array = np.asarray(ids)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise TypeError("ids must be a sequence of integers")
+    if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
+        raise ValueError("ids must fit 64 bits with a sign")
     return array.astype(np.int64)
 
 

@@ -37,8 +37,9 @@ static inline const void *query_part(const struct maxsim_query *query, int64_t o
 
 /*
  * Raise best[i] to the largest similarity of query token i with `count` tokens in tiles, in their
- * order. The last tile's filling may be scored or not. If `where` is given, where[i] becomes the index of the token that raised it last,
- * counted from `first`. Both hold blocks * 16 entries. An i8 similarity lacks the query's scale.
+ * order. The last tile's filling may be scored or not. If `where` is given, where[i] becomes the
+ * index of the token that raised it last, counted from `first`. Both hold blocks * 16 entries. An i8
+ * similarity lacks the query's scale.
  */
 typedef void kernel_function(const struct maxsim_query *query, const void *tiles, int64_t count,
                              int32_t first, float *best, int32_t *where);

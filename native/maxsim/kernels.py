@@ -63,10 +63,10 @@ def code_of(dtype: str) -> int:
 
 
 def as_matrix(array: np.ndarray[Any, Any], what: str) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """A C-contiguous float32 view or copy of a (tokens, dim) array, checked.
+    """A C-contiguous, aligned float32 view or copy of a (tokens, dim) array, checked.
 
-    float16 is widened and strided arrays are copied; every other dtype is refused, since a
-    silent cast would hide a mistake.
+    float16 is widened, strided and unaligned arrays are copied; every other dtype is refused,
+    since a silent cast would hide a mistake.
     """
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{what} must be a numpy array, not {type(array).__name__}")
@@ -77,7 +77,8 @@ def as_matrix(array: np.ndarray[Any, Any], what: str) -> np.ndarray[Any, np.dtyp
     if array.ndim != 2:
         raise ValueError(f"{what} must have shape (tokens, dim), not {array.shape}")
     check_dim(array.shape[1], what)
-    return np.ascontiguousarray(array, dtype=np.float32)
+    rows = np.ascontiguousarray(array, dtype=np.float32)
+    return rows if rows.flags.aligned else rows.copy()
 
 
 def check_dim(dim: int, what: str) -> None:

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from native import maxsim
+from native.maxsim.kernels import as_matrix
 from tests.native.reference import DTYPES, unit_vectors
 
 QUERY = np.ones((2, 8), dtype=np.float32)
@@ -48,6 +49,8 @@ def test_layouts_that_numpy_allows_are_copied_not_misread() -> None:
     for document in (strided, transposed, reverse):
         assert maxsim.scores(QUERY, [document]) == maxsim.scores(QUERY, [document.copy("C")])
     unaligned = np.frombuffer(b"x" + wide.tobytes(), np.uint8)[1:].view(np.float32).reshape(3, 16)
+    assert not unaligned.flags.aligned
+    assert as_matrix(unaligned, "it").flags.aligned  # maxsim.h asks for 4 bytes
     assert maxsim.scores(np.ones((1, 16), np.float32), [unaligned])[0] == wide[2].sum()
     swapped = DOCUMENT.astype(">f4")
     with pytest.raises(TypeError, match="float32"):

@@ -4,12 +4,14 @@ import os
 import subprocess
 import sys
 import threading
+import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from native import maxsim
+from native.maxsim.index import ALIGNMENT, HEADER, MAGIC, VERSION
 from tests.native.reference import DTYPES, unit_vectors
 
 RANDOM = np.random.default_rng(8)
@@ -110,6 +112,32 @@ def test_a_file_that_is_not_whole_is_refused(tmp_path: Path) -> None:
     path.write_bytes(whole + b"\0")
     with pytest.raises(ValueError, match="size"):
         maxsim.Index.load(path)
+
+
+def test_sizes_that_overflow_are_refused(tmp_path: Path) -> None:
+    """2^19 documents of 2^45 bytes add up to 2^64, which is 0 in 64 bits: the size of the file."""
+    n = 2**19
+    table = np.arange(n, dtype="<i8").tobytes() + np.full(n, 2**31 - 1, "<i4").tobytes()
+    header = HEADER.pack(MAGIC, VERSION, 0, 4096, n, zlib.crc32(table))
+    path = tmp_path / "index"
+    path.write_bytes(header + table + bytes(-(len(header) + len(table)) % ALIGNMENT))
+    with pytest.raises(ValueError, match="size"):
+        maxsim.Index.load(path)
+
+
+def test_a_saved_index_is_as_readable_as_any_new_file(tmp_path: Path) -> None:
+    path, other = tmp_path / "index", tmp_path / "other"
+    filled().save(path)
+    other.touch()
+    assert path.stat().st_mode == other.stat().st_mode
+
+
+def test_ids_that_do_not_fit_are_refused() -> None:
+    index = filled()
+    with pytest.raises(ValueError, match="64 bits"):
+        index.append(np.array([2**64 - 1], np.uint64), DOCUMENTS[:1])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="64 bits"):
+        index.scores(QUERY, [2**63])
 
 
 def test_a_killed_save_leaves_the_old_file(tmp_path: Path) -> None:
