@@ -11,7 +11,7 @@ from datetime import date
 from psycopg.rows import dict_row
 
 from services.postgres.pool import Connection
-from services.rpc.errors import AlreadyExists, FailedPrecondition, NotFound, PermissionDenied
+from services.rpc.errors import Aborted, AlreadyExists, NotFound, PermissionDenied
 from services.rpc.identity import Principal
 
 
@@ -208,7 +208,10 @@ async def _collection(connection: Connection, organization_id: int, name: str) -
 async def renew(
     connection: Connection, organization_id: int, claimed: Claim, worker: str, lease_s: float
 ) -> None:
-    """Says that the worker lives. FailedPrecondition if another has taken over or the document is gone."""
+    """Says that the worker lives, and keeps the claim from being taken over until the transaction ends.
+
+    Aborted if another worker has taken over already or the document is gone.
+    """
     done = await connection.execute(
         _RENEW,
         {
@@ -220,7 +223,7 @@ async def renew(
         },
     )
     if done.rowcount != 1:
-        raise FailedPrecondition(
+        raise Aborted(
             "the document was deleted, or its ingest taken over, meanwhile", reason="LEASE_LOST"
         )
 
@@ -228,9 +231,11 @@ async def renew(
 async def fail(
     connection: Connection, organization_id: int, claimed: Claim, worker: str, error: str
 ) -> None:
-    """Removes what was stored and keeps the reason. With an empty error: gives the claim back for a new try."""
-    await clear(connection, organization_id, claimed)
-    await connection.execute(
+    """Removes what was stored and keeps the reason. With an empty error: gives the claim back for a new try.
+
+    Does nothing if the claim was lost: what is stored is another worker's, and may be served by now.
+    """
+    done = await connection.execute(
         "update document_versions set status = %s, error = %s, leased_until = clock_timestamp() "
         "where organization_id = %s and document_id = %s and version = %s and worker = %s and status = 'STAGING'",
         [
@@ -242,6 +247,8 @@ async def fail(
             worker,
         ],
     )
+    if done.rowcount == 1:
+        await clear(connection, organization_id, claimed)
 
 
 async def clear(connection: Connection, organization_id: int, claimed: Claim) -> None:

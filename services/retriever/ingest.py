@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from services.postgres.pool import TenantPool, tenant
+from services.postgres.pool import Connection, TenantPool, tenant
 from services.retriever import catalogue, claims, embedding_cache, staging
 from services.retriever.chunking import chunk
 from services.retriever.claims import Claim, Upload
@@ -29,7 +29,6 @@ from services.retriever.staging import Staging, text_sha256
 from services.rpc.errors import (
     Aborted,
     DeadlineExceeded,
-    FailedPrecondition,
     FolioError,
     InvalidArgument,
     ResourceExhausted,
@@ -146,7 +145,7 @@ class Ingest:
     @contextlib.asynccontextmanager
     async def _lease(self, claim: Claim) -> AsyncIterator[None]:
         """Renews the claim while the block runs; cancels the block, as Aborted, if the claim is lost."""
-        lost = False
+        lost: Aborted | None = None
         work = asyncio.current_task()
         assert work is not None
 
@@ -155,16 +154,10 @@ class Ingest:
             while True:
                 await asyncio.sleep(self._settings.lease_seconds / 3)
                 try:
-                    async with tenant(self._pool, self._principal) as connection:
-                        await claims.renew(
-                            connection,
-                            self._principal.organization_id,
-                            claim,
-                            self._worker,
-                            self._settings.lease_seconds,
-                        )
-                except FailedPrecondition:
-                    lost = True
+                    async with self._mine(claim):
+                        pass
+                except Aborted as error:
+                    lost = error
                     work.cancel()
                     return
                 except FolioError as error:
@@ -174,14 +167,25 @@ class Ingest:
         try:
             yield
         except asyncio.CancelledError:
-            if lost:
+            if lost is not None:
                 work.uncancel()
-                raise Aborted(
-                    "the document was deleted, or its ingest taken over, meanwhile"
-                ) from None
+                raise lost from None
             raise
         finally:
             renewing.cancel()
+
+    @contextlib.asynccontextmanager
+    async def _mine(self, claim: Claim) -> AsyncIterator[Connection]:
+        """A transaction in which the claim is ours to the end. Aborted if it is not ours any more."""
+        async with tenant(self._pool, self._principal) as connection:
+            await claims.renew(
+                connection,
+                self._principal.organization_id,
+                claim,
+                self._worker,
+                self._settings.lease_seconds,
+            )
+            yield connection
 
     def _chunk(self, document: ParsedDocument) -> tuple[list[ChunkSpan], list[int]]:
         if staging.outcome(document, 0) == "NEEDS_OCR":
@@ -245,7 +249,7 @@ class Ingest:
         principal = self._principal
         rooftop = principal.rooftop_id if principal.rooftop_id is not None else upload.rooftop_id
         target = Staging(principal.organization_id, rooftop, claim, self._worker)
-        async with tenant(self._pool, principal) as connection:
+        async with self._mine(claim) as connection:
             # What an earlier try of this worker may have left; readers of the version see none of it.
             await claims.clear(connection, principal.organization_id, claim)
             await staging.write_file(connection, target, data, document.text_layer)
@@ -253,7 +257,7 @@ class Ingest:
             section_ids = await staging.write_sections(connection, target, document, section_tokens)
         text = document.text
         for start in range(0, len(spans), STORE_ROWS):
-            async with tenant(self._pool, principal) as connection:
+            async with self._mine(claim) as connection:
                 await staging.write_chunks(
                     connection,
                     target,
@@ -267,9 +271,8 @@ class Ingest:
                 )
             self._report(Progress("store", min(start + STORE_ROWS, len(spans)), len(spans)))
         missing = int(np.isnan(vectors[:, :1]).sum())
-        async with tenant(self._pool, principal) as connection:
-            if not await staging.finish(connection, target, document, len(spans), missing):
-                raise Aborted("the document was deleted, or its ingest taken over, meanwhile")
+        async with self._mine(claim) as connection:
+            await staging.finish(connection, target, document, len(spans), missing)
 
     async def _give_up(self, claim: Claim, reason: str) -> None:
         async def release() -> None:

@@ -175,14 +175,14 @@ async def finish(
     document: ParsedDocument,
     chunk_count: int,
     without_vector: int,
-) -> bool:
-    """Marks the version complete. False if the claim was lost to another worker."""
+) -> None:
+    """Marks the version complete."""
     warnings = list(document.warnings)
     if without_vector:
         warnings.append(
             f"{without_vector} of {chunk_count} chunks have no vector and are found by their words only"
         )
-    done = await connection.execute(
+    await connection.execute(
         _FINISH,
         {
             "organization": staging.organization_id,
@@ -199,7 +199,6 @@ async def finish(
             "words": sorted(lexical.words(f"{document.title}\n{document.text}")),
         },
     )
-    return done.rowcount == 1
 
 
 def outcome(document: ParsedDocument, without_vector: int) -> str:

@@ -12,7 +12,7 @@ from folio.retriever.v1 import retriever_pb2 as pb
 from services.postgres.pool import tenant
 from services.retriever import admin, claims, staging
 from services.retriever.servicer import upload_from
-from services.rpc.errors import FailedPrecondition
+from services.rpc.errors import Aborted
 from services.rpc.identity import Principal
 from tests.conftest import Postgres
 from tests.retriever.conftest import Caller, Retriever
@@ -195,7 +195,8 @@ async def test_a_cancelled_ingest_is_completed_by_the_next_without_embedding_aga
         f"Rule {n}: {hashlib.sha256(bytes([n])).hexdigest()} must be kept." for n in range(90)
     )
     embedder = retriever.stage.parts.embedder
-    real, embedded, reached = embedder.embed, [], asyncio.Event()
+    embedded: list[str] = []
+    real, reached = embedder.embed, asyncio.Event()
 
     async def stuck(texts: list[str], *, query: bool = False) -> object:
         if embedded:
@@ -251,7 +252,7 @@ async def test_an_unknown_organization_is_not_found_and_told_what_to_do(
     with pytest.raises(grpc.aio.AioRpcError) as error:
         await stranger.stage(LEAVE, "leave.md")
     assert error.value.code() is grpc.StatusCode.NOT_FOUND
-    assert "create-organization" in error.value.details()
+    assert "create-organization" in (error.value.details() or "")
 
 
 async def test_every_text_column_holds_clean_text(
@@ -291,7 +292,7 @@ async def test_every_text_column_holds_clean_text(
 
 
 async def test_the_claim_of_a_dead_worker_is_taken_over_when_its_lease_ends(
-    caller: Caller, retriever: Retriever, tenant_id: int
+    caller: Caller, postgres: Postgres, retriever: Retriever, tenant_id: int
 ) -> None:
     """As if the process had been killed between two batches: rows half stored, nothing released."""
     parts = retriever.stage.parts
@@ -314,13 +315,59 @@ async def test_the_claim_of_a_dead_worker_is_taken_over_when_its_lease_ends(
     assert (await caller.search("parental leave")).hits
     async with tenant(parts.pool, who) as connection:
         # The dead worker, should it wake up, changes nothing.
-        with pytest.raises(FailedPrecondition):
+        with pytest.raises(Aborted):
             await claims.renew(connection, tenant_id, dead, "dead", 5)
         await claims.fail(connection, tenant_id, dead, "dead", "late")
     got = await caller.stub.GetDocument(
         pb.GetDocumentRequest(document_id=dead.document_id), timeout=9
     )
     assert got.document.status == document_pb2.DOCUMENT_STATUS_READY
+    assert count(postgres, tenant_id, "chunks") == result.document.chunk_count > 0
+    assert (await caller.search("parental leave")).hits
+
+
+@pytest.mark.parametrize("meanwhile", ["deleted", "taken over and published"])
+async def test_an_ingest_that_lost_its_document_is_aborted_and_harms_nothing(
+    caller: Caller,
+    postgres: Postgres,
+    retriever: Retriever,
+    tenant_id: int,
+    monkeypatch: pytest.MonkeyPatch,
+    meanwhile: str,
+) -> None:
+    embedder = retriever.stage.parts.embedder
+    real, reached, go_on = embedder.embed, asyncio.Event(), asyncio.Event()
+
+    async def slow(texts: list[str], *, query: bool = False) -> object:
+        if not reached.is_set():
+            reached.set()
+            await go_on.wait()
+        return await real(texts, query=query)
+
+    monkeypatch.setattr(embedder, "embed", slow)
+    late = asyncio.create_task(caller.stage(LEAVE, "leave.md"))
+    await reached.wait()
+    document = (await caller.stub.ListDocuments(pb.ListDocumentsRequest(), timeout=9)).documents[0]
+    if meanwhile == "deleted":
+        await caller.stub.DeleteDocument(
+            pb.DeleteDocumentRequest(document_id=document.id), timeout=9
+        )
+    else:
+        with psycopg.connect(postgres.admin_url) as connection:
+            connection.execute(
+                "select set_config('app.organization_id', %s, true)", [str(tenant_id)]
+            )
+            # As if its host had slept through the lease.
+            connection.execute("update folio.document_versions set leased_until = now()")
+        await caller.ingest(LEAVE, "leave.md")
+    chunks = count(postgres, tenant_id, "chunks")
+    go_on.set()
+    with pytest.raises(grpc.aio.AioRpcError) as error:
+        await late
+    assert error.value.code() is grpc.StatusCode.ABORTED
+    assert count(postgres, tenant_id, "chunks") == chunks
+    assert bool(chunks) is (meanwhile != "deleted")
+    assert bool((await caller.search("parental leave")).hits) is bool(chunks)
 
 
 @pytest.mark.parametrize("retains", [False, True])
