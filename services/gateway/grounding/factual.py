@@ -68,7 +68,10 @@ _ANNOUNCEMENT = re.compile(
     r"(?:documents?|sources?|passages?|context|excerpts?)(?: provided| above| given)?[:,]$",
     re.IGNORECASE,
 )
-_TURNS = re.compile(r"[,;] (?:but|however|although|though|and|so|yet)\b", re.IGNORECASE)
+_TURNS = re.compile(
+    r"[;:\u2014]| [-\u2013] |\bbecause\b|, (?:but|however|although|though|and|so|yet|since|as)\b",
+    re.IGNORECASE,
+)
 _ABOUT_THE_ANSWER = re.compile(
     r"^(?:(?:however|unfortunately|that said|otherwise),? )?(?:(?:the|these|your|provided|given) )*"
     r"(?:documents?|sources?|passages?|context|excerpts?|information|text)(?: provided| above| given)? "

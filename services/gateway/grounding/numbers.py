@@ -20,18 +20,38 @@ _TENS = {word: 10 * value for value, word in enumerate(_TEN_NAMES.split(), 2)}
 _ORDINALS = {word: value for value, word in enumerate(_ORDINAL_NAMES.split(), 1)}
 _SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _SHORT_SCALES = {"k": 10**3, "m": 10**6, "mn": 10**6, "bn": 10**9, "b": 10**9}
-_FRACTIONS = {"½": Decimal("0.5"), "¼": Decimal("0.25"), "¾": Decimal("0.75")}
-_MONTH = {
-    name[:length]: number for number, name in enumerate(MONTHS, 1) for length in (3, len(name))
+# Words that may count something: enough to support a figure, too little to be held against one.
+_LOOSE = {
+    "one": Decimal(1),
+    "single": Decimal(1),
+    "once": Decimal(1),
+    "first": Decimal(1),
+    "second": Decimal(2),
+    "twice": Decimal(2),
+    "double": Decimal(2),
+    "both": Decimal(2),
+    "triple": Decimal(3),
+    "dozen": Decimal(12),
+    "half": Decimal("0.5"),
+    "quarter": Decimal("0.25"),
 }
-_MONTH_PATTERN = "|".join(f"{name}|{name[:3]}\\.?" for name in MONTHS)
+_FRACTIONS = {"½": Decimal("0.5"), "¼": Decimal("0.25"), "¾": Decimal("0.75")}
+_MONTH = {name[:3]: number for number, name in enumerate(MONTHS, 1)}
+_MONTH_PATTERN = "|".join([r"sept\.?", *(f"{name}|{name[:3]}\\.?" for name in MONTHS)])
 
+# 1,000.50 or 1 000; 1.000,50; 1.000.000; 16 or 0.5 or 0,5; .5
 _DIGITS = re.compile(
-    r"(?<![\w.,-])(?:[$€£¥]\s?)?"
-    r"([+\-\u2212]?\d{1,3}(?:[,\u00a0\u202f' ]\d{3})+(?!\d)(?:\.\d+)?|[+\-\u2212]?\d+(?:[.,]\d+)?)"
+    r"(?<![\w.,-])([$€£¥]\s?)?"
+    r"([+\-\u2212]?(?:\d{1,3}(?:[,\u00a0\u202f' ]\d{3})+(?!\d)(?:\.\d+)?|\d{1,3}(?:\.\d{3})+,\d+"
+    r"|\d{1,3}(?:\.\d{3}){2,}|\d+(?:[.,]\d+)?|\.\d+))"
     r"\s?(?:(thousand|million|billion|trillion)\b|(k|mn?|bn?)\b)?",
     re.IGNORECASE,
 )
+_POINTS_GROUP = re.compile(r"[+-]?\d{1,3}(?:(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})")
+_HYPHEN = re.compile(r"(?<=\d)-(?=\d)")
+_LETTERS = re.compile(r"[a-z]+")
+# What the head of a table says of its figures.
+_SCALED = re.compile(r"\bin (?:\S+ )?(thousand|million|billion)s\b", re.IGNORECASE)
 _WORDS = re.compile(
     rf"\b(?:{'|'.join([*_UNITS, *_TENS, *_SCALES, *_ORDINALS, 'hundred'])})"
     rf"(?:[\s-]+(?:and\s+)?(?:{'|'.join([*_UNITS, *_TENS, *_SCALES, *_ORDINALS, 'hundred'])}))*\b",
@@ -45,10 +65,20 @@ _DAY_FIRST = re.compile(
 _MONTH_FIRST = re.compile(
     rf"\b({_MONTH_PATTERN})\s+(\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(\d{{4}}))?\b", re.IGNORECASE
 )
+# Months without a day. "May" and "March" are other words too, so they need a sign that the month is meant.
+_NAMED_MONTH = re.compile(
+    rf"\b(?P<plain>{'|'.join(name.title() for name in MONTHS if name not in ('march', 'may'))})\b"
+    r"|\b(?P<dated>[A-Z][a-z]{2,4})\.?,? (?=(?:19|20)\d\d\b)"
+    r"|\b(?:in|by|until|since|of|during|before|after|late|early|mid|from|through)[ -](?P<placed>March|May)\b"
+)
+_MONTH_WORD = re.compile(rf"\b(?:{_MONTH_PATTERN})(?!\w)", re.IGNORECASE)
+_MONTH_NUMBER = re.compile(r"\b(\d{1,2})[/.](?=\d{4}\b)|\b\d{4}-(\d{2})\b")
 _SLASHED = re.compile(r"\b(\d{1,2})[/.](\d{1,2})[/.](\d{4})\b")
 _CODE = re.compile(
     r"https?://[^\s)\]>\"']+|\b[A-Za-z0-9_.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+"
-    r"|\b(?=[A-Za-z0-9_/.-]*\d)(?=[A-Za-z0-9_/.-]*[A-Za-z])[A-Za-z0-9]+(?:[-_/.][A-Za-z0-9]+)*\b",
+    r"|\b(?=[A-Za-z0-9_/.-]*\d)(?=[A-Za-z0-9_/.-]*[A-Za-z])[A-Za-z0-9]+(?:[-_/.][A-Za-z0-9]+)*\b"
+    # A section, an address, a version.
+    r"|(?<![\w.,])\d+(?:\.\d+){2,}\b",
 )
 # "16th", "30s", "5kg", "5pm": a number with a unit is a number.
 _WITH_UNIT = re.compile(r"(\d+(?:[.,]\d+)*)([a-z]{1,3}|percent|weeks?|days?)", re.IGNORECASE)
@@ -65,11 +95,21 @@ Date = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Figures:
-    """What a text states exactly. A date is the set of its readings: 03/04/2025 has two."""
+    """What a text states exactly. A date is the set of its readings: 03/04/2025 has two.
+
+    `doubtful` are numbers with two readings: "5 m" is five metres or five million. `loose` are those that a word may
+    mean ("one", "twice"). `months` are named without a day; `month_words` is all that may mean a month. `scales` are
+    those of a table "in millions".
+    """
 
     numbers: frozenset[Decimal]
     dates: frozenset[frozenset[Date]]
     codes: frozenset[str]
+    doubtful: frozenset[frozenset[Decimal]] = frozenset()
+    loose: frozenset[Decimal] = frozenset()
+    months: frozenset[int] = frozenset()
+    month_words: frozenset[int] = frozenset()
+    scales: frozenset[int] = frozenset()
 
 
 def figures(text: str) -> Figures:
@@ -79,8 +119,21 @@ def figures(text: str) -> Figures:
         {0x2010: "-", 0x2011: "-", 0x2012: "-", 0x2013: " - ", 0x2014: " - "}
     )
     dates, rest = _take_dates(text)
+    months = frozenset(_named_months(rest))
     codes, rest = _take_codes(rest)
-    return Figures(frozenset(_numbers(rest)), frozenset(dates), frozenset(codes))
+    numbers = list(_numbers(_HYPHEN.sub(" - ", rest)))
+    return Figures(
+        numbers=frozenset(readings[0] for readings in numbers if len(readings) == 1),
+        dates=frozenset(dates),
+        codes=frozenset(codes),
+        doubtful=frozenset(frozenset(readings) for readings in numbers if len(readings) > 1),
+        loose=frozenset(
+            _LOOSE[word] for word in set(_LETTERS.findall(text.lower())) & _LOOSE.keys()
+        ),
+        months=months,
+        month_words=frozenset(_month_words(text)),
+        scales=frozenset(_SCALES[scale.lower()] for scale in _SCALED.findall(text)),
+    )
 
 
 def _take_dates(text: str) -> tuple[set[frozenset[Date]], str]:
@@ -102,7 +155,21 @@ def _take_dates(text: str) -> tuple[set[frozenset[Date]], str]:
 
 
 def _month(name: str) -> int:
-    return _MONTH[name.lower().rstrip(".")[:3]]
+    return _MONTH[name.lower()[:3]]
+
+
+def _named_months(text: str) -> Iterator[int]:
+    for match in _NAMED_MONTH.finditer(text):
+        dated = match["dated"]
+        if not dated or _MONTH_WORD.fullmatch(dated):
+            yield _month(match["plain"] or match["placed"] or dated)
+
+
+def _month_words(text: str) -> Iterator[int]:
+    for match in _MONTH_WORD.finditer(text):
+        yield _month(match[0])
+    for match in _MONTH_NUMBER.finditer(text):
+        yield int(match[1] or match[2])
 
 
 def _take_codes(text: str) -> tuple[set[str], str]:
@@ -110,6 +177,8 @@ def _take_codes(text: str) -> tuple[set[str], str]:
 
     def take(match: re.Match[str]) -> str:
         word = match[0].rstrip(".,;:")
+        if _POINTS_GROUP.fullmatch(word):
+            return match[0]
         unit = _WITH_UNIT.fullmatch(word) or _HYPHENATED_UNIT.fullmatch(word)
         if unit:
             scale = unit[2].lower() in _SHORT_SCALES
@@ -120,24 +189,30 @@ def _take_codes(text: str) -> tuple[set[str], str]:
     return codes, _CODE.sub(take, text)
 
 
-def _numbers(text: str) -> Iterator[Decimal]:
+def _numbers(text: str) -> Iterator[tuple[Decimal, ...]]:
+    """The readings of each number, nearly always one."""
     for match in _DIGITS.finditer(text):
-        scale = _SCALES.get((match[2] or "").lower()) or _SHORT_SCALES.get(
-            (match[3] or "").lower(), 1
-        )
-        value = _decimal(match[1])
-        if value is not None:
-            yield (value * scale).normalize()
+        currency, digits, word, short = match.groups()
+        scale = _SCALES.get((word or "").lower()) or _SHORT_SCALES.get((short or "").lower(), 1)
+        value = _decimal(digits)
+        if value is None:
+            continue
+        scaled = (value * scale).normalize()
+        # A letter may be a unit of measure, but not of money.
+        unit = short and len(short) == 1 and not currency
+        yield (scaled, value.normalize()) if unit else (scaled,)
     for symbol, value in _FRACTIONS.items():
         if symbol in text:
-            yield value
+            yield (value,)
     # "1.5 million" is one number, and its "million" no other.
     for match in _WORDS.finditer(_DIGITS.sub(" ", text)):
-        yield from _spelt(match[0])
+        yield from ((value,) for value in _spelt(match[0]))
 
 
 def _decimal(digits: str) -> Decimal | None:
     digits = digits.replace("\u2212", "-")
+    if _POINTS_GROUP.fullmatch(digits):
+        digits = digits.replace(".", "").replace(",", ".")
     if re.fullmatch(r"[+-]?\d+,\d{1,2}", digits):  # a decimal comma
         digits = digits.replace(",", ".")
     try:

@@ -25,6 +25,7 @@ _FUNCTION_WORDS = frozenset(
         "does did",
     )
 )
+_LINE_END_HYPHEN = re.compile(r"(?<=\w)[-\u2010]\s*\n\s*(?=\w)")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 # So much of the shorter one's content must be shared before two sentences are held to say the same thing.
 SAME_SUBJECT = 0.7
@@ -35,15 +36,24 @@ def missing_figures(
 ) -> list[str]:
     """Kinds of figures that a sentence states and neither its quotes nor their sections do: number, date, code."""
     claimed = figures(sentence)
-    evidence = [*map(figures, quotes), *(section.figures for section in sections)]
+    # As it stands on the page, and as an answer writes it: "PX-/204" over a line end is PX-204.
+    whole = [" ".join(_LINE_END_HYPHEN.sub("-", quote).split()) for quote in quotes]
+    evidence = [*map(figures, [*quotes, *whole]), *(section.figures for section in sections)]
     days = frozenset(date for found in evidence for readings in found.dates for date in readings)
     numbers = frozenset().union(*(found.numbers for found in evidence))
-    numbers |= {Decimal(value) for date in days for value in date}
+    numbers |= frozenset().union(*(both for found in evidence for both in found.doubtful))
+    numbers |= frozenset().union(*(found.loose for found in evidence))
+    scales = frozenset().union(*(found.scales for found in evidence))
+    numbers |= {(number * scale).normalize() for number in numbers for scale in scales}
+    # A year or a day may be stated alone; a month has no number of its own.
+    numbers |= {Decimal(value) for year, _, day in days for value in (year, day) if value}
+    months = frozenset().union(*(found.month_words for found in evidence), (day[1] for day in days))
     codes = frozenset().union(*(found.codes for found in evidence))
     missing = []
-    if not claimed.numbers <= numbers:
+    if not claimed.numbers <= numbers or not all(both & numbers for both in claimed.doubtful):
         missing.append("number")
-    if not all(any(_dated(date, days, numbers) for date in readings) for readings in claimed.dates):
+    dated = all(any(_dated(date, days, numbers) for date in readings) for readings in claimed.dates)
+    if not dated or not claimed.months <= months:
         missing.append("date")
     if not claimed.codes <= codes:
         missing.append("code")

@@ -113,6 +113,57 @@ def test_a_negation_may_not_be_turned_round(sentence: str, quote: str, flipped: 
     assert flips_negation(sentence, [quote]) is flipped
 
 
+@pytest.mark.parametrize(
+    ("sentence", "quote", "kind"),
+    [
+        ("It takes 10-20 days.", "It takes 10-15 days.", "number"),
+        ("Call 555-9999.", "Call 555-1234.", "number"),
+        ("Use order 4711-99.", "Use order 4711-98.", "number"),
+        ("Take .9 mg.", "Take 0.5 mg.", "number"),
+        ("It costs EUR 1.000,50.", "It costs EUR 1.000,75.", "number"),
+        ("It has 1.000.000 parts.", "It has 1.000.999 parts.", "number"),
+        ("See 1.2.9 for that.", "See 1.2.3 for that.", "code"),
+        ("The server is 10.1.2.9.", "The server is 10.1.2.3.", "code"),
+        ("It lasts 6 weeks.", "It begins on 1 June 2025.", "number"),
+        ("It takes $5m.", "It takes 5 metres.", "number"),
+        ("Revenue was $5 million.", "In thousands: revenue 5", "number"),
+        ("It is due in June 2025.", "It is due in May 2025.", "date"),
+        ("It is due in June.", "It is due in May.", "date"),
+        ("It is due in May.", "It is due in June.", "date"),
+        ("It is due Dec. 2025.", "It is due in June 2025.", "date"),
+    ],
+)
+def test_no_part_of_a_figure_is_left_unread(sentence: str, quote: str, kind: str) -> None:
+    assert missing_figures(sentence, [quote], []) == [kind]
+    assert missing_figures(sentence, [sentence], []) == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "quote"),
+    [
+        ("Staff get 1 day.", "Staff get one day."),
+        ("The 2nd edition applies.", "The second edition applies."),
+        ("It is done 2 times a year.", "It is done twice a year."),
+        ("The cable is 5 metres long.", "The cable is 5 m long."),
+        ("The cable is 5 m long.", "The cable is 5 metres long."),
+        ("It costs $5m.", "It costs 5 million dollars."),
+        ("Revenue was $5.2 billion.", "(in millions) Revenue 5,200"),
+        ("It is due September 5, 2025.", "It is due Sept. 5, 2025."),
+        ("It is due in June 2025.", "It is due on 1 June 2025."),
+        ("It is due in June 2025.", "It is due Jun. 2025"),
+        ("It is due in June 2025.", "It is due 06/2025."),
+        ("It may be due.", "It is due."),
+        ("It costs 1000.50 euros.", "It costs EUR 1.000,50."),
+        ("It takes 10 to 20 days.", "It takes 10-20 days."),
+        ("Call 555 1234.", "Call 555-1234."),
+        ("Use PX-204 now.", "Use PX-\n204 now."),
+        ("Use 16 250 of them.", "Use 16\n250 of them."),
+    ],
+)
+def test_the_same_figure_in_another_form_is_no_new_one(sentence: str, quote: str) -> None:
+    assert missing_figures(sentence, [quote], []) == []
+
+
 def test_values_are_exact() -> None:
     assert figures("It is 0.1 and 1e5.").numbers >= {Decimal("0.1")}
 
