@@ -143,10 +143,13 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             call = _Call(self, method, context)
             try:
                 return await behaviour(call.open(request), context)
-            except Exception as error:  # noqa: BLE001  (mapped, never swallowed)
-                await call.abort(error)
             except asyncio.CancelledError:
                 await call.cancelled()
+            except (GeneratorExit, KeyboardInterrupt, SystemExit):
+                raise
+            # A panic in Rust (tokenizers, pydantic) is no Exception, and would leave the caller hanging.
+            except BaseException as error:  # noqa: BLE001  (mapped, never swallowed)
+                await call.abort(error)
             finally:
                 call.close()
 
@@ -160,10 +163,13 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             try:
                 async for response in behaviour(call.open(request), context):
                     yield response
-            except Exception as error:  # noqa: BLE001  (mapped, never swallowed)
-                await call.abort(error)
             except asyncio.CancelledError:
                 await call.cancelled()
+            except (GeneratorExit, KeyboardInterrupt, SystemExit):
+                raise
+            # A panic in Rust (tokenizers, pydantic) is no Exception, and would leave the caller hanging.
+            except BaseException as error:  # noqa: BLE001  (mapped, never swallowed)
+                await call.abort(error)
             finally:
                 call.close()
 
@@ -226,7 +232,7 @@ class _Call:
         if self._task is not None:
             self._task.cancel()
 
-    async def abort(self, error: Exception) -> NoReturn:
+    async def abort(self, error: BaseException) -> NoReturn:
         """Ends the call with the status of an exception."""
         if isinstance(error, grpc.aio.AbortError):
             self._code = grpc.StatusCode.UNKNOWN

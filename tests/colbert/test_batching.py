@@ -12,10 +12,15 @@ from services.colbert.encoders import Encoded
 from services.rpc.errors import ResourceExhausted
 
 
+class Panic(BaseException):
+    """As pyo3's PanicException, which the tokenizers raise: no Exception."""
+
+
 class Recorder:
     """An encoder that notes its batches, fails on 'poison', and can be held."""
 
-    def __init__(self) -> None:
+    def __init__(self, error: type[BaseException] = RuntimeError) -> None:
+        self.error = error
         self.batches: list[list[str]] = []
         self.go = threading.Event()
         self.go.set()
@@ -24,7 +29,7 @@ class Recorder:
         self.go.wait(10)
         self.batches.append(list(texts))
         if "poison" in texts:
-            raise RuntimeError("this text cannot be encoded")
+            raise self.error("this text cannot be encoded")
         return [Encoded(np.full((1, 4), len(text), np.float32)) for text in texts]
 
 
@@ -50,8 +55,9 @@ async def test_concurrent_calls_share_a_batch_and_keep_their_results() -> None:
     await work.close()
 
 
-async def test_one_poison_text_fails_alone() -> None:
-    recorder = Recorder()
+@pytest.mark.parametrize("error", [RuntimeError, Panic])
+async def test_one_poison_text_fails_alone(error: type[BaseException]) -> None:
+    recorder = Recorder(error)
     work = batcher(recorder)
     bad, good = await asyncio.gather(
         work.encode(Lane.DOCUMENT, ["poison", "a"]), work.encode(Lane.DOCUMENT, ["bb"])

@@ -149,12 +149,17 @@ async def test_our_errors_keep_status_message_and_details(kind: str) -> None:
     assert (type(back), back.reason, back.retry_after_s) == (ResourceExhausted, "OVERLOADED", 1.5)
 
 
+class Panic(BaseException):
+    """As pyo3's PanicException, which the tokenizers raise: no Exception."""
+
+
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("error_type", [ValueError, Panic])
 async def test_the_text_of_other_exceptions_stays_inside(
-    kind: str, caplog: pytest.LogCaptureFixture
+    kind: str, error_type: type[BaseException], caplog: pytest.LogCaptureFixture
 ) -> None:
     def act() -> None:
-        raise ValueError(CANARY)
+        raise error_type(CANARY)
 
     async with running("probe", Probe(act).register, ACME) as channel:
         error = await failure(channel, kind)
