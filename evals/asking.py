@@ -144,6 +144,8 @@ def _rankings(
     found = []
     for ranking in rankings:
         chunks = list(ranking.chunk_ids)
+        if len(set(chunks)) != len(chunks):
+            raise ValueError(f"{ranking.stage} ranked a chunk twice; each may be ranked once")
         spans = zip(ranking.document_ids, ranking.page_starts, ranking.page_ends, strict=True)
         places = {
             chunk: organization.place(*span) for chunk, span in zip(chunks, spans, strict=True)

@@ -107,14 +107,18 @@ def collection_files(collection: Collection) -> list[File]:
     return list(files.values())
 
 
-def collection_names(collection: Collection) -> dict[str, str]:
-    """SHA-256 of a passage's file -> its id; of passages with the same text, the first."""
+def collection_names(collection: Collection) -> tuple[dict[str, str], dict[str, str]]:
+    """(SHA-256 of a file -> its passage, passage -> the passage that its file is called by).
+
+    Passages with the same text are one file, called by the first of them; empty ones are in neither.
+    """
     names: dict[str, str] = {}
+    called: dict[str, str] = {}
     for passage in collection.passages:
         data = passage.body.encode()
         if data.strip():
-            names.setdefault(hashlib.sha256(data).hexdigest(), passage.id)
-    return names
+            called[passage.id] = names.setdefault(hashlib.sha256(data).hexdigest(), passage.id)
+    return names, called
 
 
 async def ingest(

@@ -108,7 +108,15 @@ def from_dict(row: Mapping[str, Any]) -> Record:
             "sentences": tuple(row["sentences"]),
             "citations": tuple(tuple(Cited(**c) for c in cs) for cs in row["citations"]),
             "rankings": tuple(
-                StageRanking(r["stage"], tuple(r["chunks"]), tuple(r["scores"]), tuple(r["items"]))
+                StageRanking(
+                    r["stage"],
+                    tuple(r["chunks"]),
+                    tuple(r["scores"]),
+                    tuple(r["items"]),
+                    r["model"],
+                    r["signal"],
+                    tuple(r["signals"]),
+                )
                 for r in row["rankings"]
             ),
             "stages": tuple(StageTime(**s) for s in row["stages"]),
@@ -132,5 +140,7 @@ def read_records(path: Path) -> list[Record]:
 
 
 def write_records(path: Path, records: Iterable[Record]) -> None:
-    """Replaces the file."""
-    path.write_text("".join(map(to_line, records)), encoding="utf-8")
+    """Replaces the file, in one step: a kill leaves the one before or the one after."""
+    new = path.with_suffix(".new")
+    new.write_text("".join(map(to_line, records)), encoding="utf-8")
+    new.replace(path)

@@ -120,8 +120,8 @@ async def run_collection(
     if any(not rung.searchable for rung in plan.rungs) and not answers:
         names = ", ".join(rung.name for rung in plan.rungs if not rung.searchable)
         raise InvalidArgument(f"a search cannot measure {names}; pass --answers, or leave them out")
-    documents = collection_names(collection)
-    cases = collection_cases(collection, organization, set(documents.values()))
+    documents, called = collection_names(collection)
+    cases = collection_cases(collection, organization, called)
     tenant = {organization: documents}
     async with open_target(connection.address, connection.keys, tenant) as target:
         there = target.organizations[organization]
@@ -157,12 +157,19 @@ async def run_collection(
         return {**summary, "ingest": {organization: done.summary()}}, measured
 
 
-def collection_cases(collection: Collection, organization: str, known: set[str]) -> list[Case]:
-    """Questions as cases: grades of documents that are there; must be abstained where nothing answers."""
+def collection_cases(
+    collection: Collection, organization: str, called: Mapping[str, str]
+) -> list[Case]:
+    """Questions as cases: grades of documents that are there, by what each is called (its better grade, where two
+    are one text); must be abstained where nothing answers.
+    """
     cases = []
     for query in collection.queries:
-        grades = collection.qrels.get(query.id, {})
-        found = {document: g for document, g in grades.items() if g > 0 and document in known}
+        found: dict[str, int] = {}
+        for document, grade in collection.qrels.get(query.id, {}).items():
+            if grade > 0 and document in called:
+                name = called[document]
+                found[name] = max(grade, found.get(name, 0))
         cases.append(
             Case(
                 query.id,

@@ -13,7 +13,7 @@ from evals.connection import Connection
 from evals.datasets import Collection, Passage, Query
 from evals.files import BadFile
 from evals.golden import GoldenSet, load_golden
-from evals.records import Record, read_records
+from evals.records import Record, Spent, StageRanking, read_records, write_records
 from evals.rungs import CONFIGURED, DENSE, FUSED, LADDER, LATE, SPARSE, Rung
 from evals.session import Plan, ingest_golden, run_collection, run_golden
 from services.rpc.errors import FailedPrecondition, InvalidArgument
@@ -53,6 +53,9 @@ A long line about nothing in particular, longer than all.
 E-47 means leak at the seal
 the bearing is greased monthly
 """
+
+
+SPENT = Spent("words", "shared-words", 10, 2, None)
 
 
 class Watch:
@@ -160,7 +163,11 @@ async def test_the_ladder_skips_what_cannot_run_and_says_why(
 
 @pytest.mark.parametrize(
     ("word", "expected"),
-    [("explode", "INTERNAL: a broken invariant"), ("stumble", "colbert: UNAVAILABLE: colbert")],
+    [
+        ("explode", "INTERNAL: a broken invariant"),
+        ("stumble", "colbert: UNAVAILABLE: colbert"),
+        ("stutter", "ranking: search ranked a chunk twice"),
+    ],
 )
 async def test_a_failure_is_counted_and_never_averaged_as_zero(
     served: tuple[SmallGateway, Connection],
@@ -214,6 +221,14 @@ async def test_a_run_that_was_broken_off_goes_on_and_asks_failed_ones_again(
     assert len(read_records(path)) == 4
 
 
+def test_a_record_reads_back_whole(tmp_path: Path) -> None:
+    # A sweep that goes on after a kill reads the signals of the questions that were asked before it.
+    ranking = StageRanking("colbert", (7, 8), (2.0, 1.0), ("a#1", "chunk 8"), "m", "s", (0.5, 0.25))
+    written = [Record("colbert", "seal", rankings=(ranking,), tags=("code",), usage=(SPENT,))]
+    write_records(tmp_path / "run.jsonl", written)
+    assert read_records(tmp_path / "run.jsonl") == written
+
+
 async def test_records_of_another_run_are_not_taken_over(
     served: tuple[SmallGateway, Connection], golden: GoldenSet, tmp_path: Path
 ) -> None:
@@ -251,9 +266,10 @@ async def test_a_public_collection_is_ingested_and_judged_by_document(tmp_path: 
             Passage("d1", "Seals", "the seal leaks"),
             Passage("d2", "", "the bearing is greased and the seal too, it is long"),
             Passage("empty", "", ""),
+            Passage("d3", "Seals", "the seal leaks"),
         ),
         (Query("q1", "seal leaks"), Query("q2", "unknown", answerable=False)),
-        {"q1": {"d1": 2, "empty": 1}},
+        {"q1": {"d3": 2, "empty": 1}},
     )
     gateway = SmallGateway()
     async with serving(gateway) as address:
@@ -266,6 +282,8 @@ async def test_a_public_collection_is_ingested_and_judged_by_document(tmp_path: 
     assert len(gateway.documents) == 2
     record = measured[0].records[0]
     assert record.ranking == ("d1", "d2")
+    # d3 is d1 again: one file, and finding it is finding both.
+    assert record.judgements == {"d1": 2}
     # The empty document cannot be ingested, so it does not count against the search.
     assert summary["rungs"][0]["metrics"]["recall@10"]["mean"] == 1.0
     assert gateway.searched[-1].limit == 100
