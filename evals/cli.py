@@ -172,8 +172,9 @@ def compare(
 ) -> None:
     """Better, worse, same per question; the 95% interval of the difference; the worst flips."""
     with failures():
-        before = comparing.rung_of(comparing.read_summary(a), rung_a)
-        after = comparing.rung_of(comparing.read_summary(b), rung_b)
+        runs = comparing.read_summary(a), comparing.read_summary(b)
+        comparing.check_comparable(*runs)
+        before, after = comparing.rung_of(runs[0], rung_a), comparing.rung_of(runs[1], rung_b)
         showing.console.print(showing.comparison(comparing.side_by_side(before, after, metric)))
 
 

@@ -1,12 +1,13 @@
 """Two runs, or two rungs, side by side; and the gate that stops a release that got worse."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evals.files import BadFile, read_text
+from evals.metrics import METRICS
 from evals.stats import Comparison, compare
 from evals.summary import FORMAT, correctness, values
 
@@ -60,8 +61,20 @@ def rung_of(summary: Mapping[str, Any], name: str = "") -> dict[str, Any]:
     return dict(found[-1])
 
 
+def check_comparable(a: Mapping[str, Any], b: Mapping[str, Any]) -> None:
+    """ValueError for summaries of two sets: the same id is another question there."""
+    names = a["set"]["name"], b["set"]["name"]
+    if names[0] != names[1]:
+        raise ValueError(f"{names[0]} and {names[1]} are two sets; compare runs of one")
+
+
 def side_by_side(a: Mapping[str, Any], b: Mapping[str, Any], metric: str, worst: int = 10) -> Sided:
-    """Rung B against rung A, with the questions that lost most first. ValueError where no question is shared."""
+    """Rung B against rung A, with the questions that lost most first.
+
+    ValueError for a metric that is none, or where no question is shared.
+    """
+    if metric not in METRICS:
+        raise ValueError(f"no metric {metric!r}; there are: {', '.join(METRICS)}")
     before, after = values(a, metric), values(b, metric)
     right_a, right_b = correctness(a), correctness(b)
     if not before.keys() & after.keys() and not right_a.keys() & right_b.keys():
@@ -83,35 +96,52 @@ def gate(
 ) -> list[str]:
     """Why `current` may not be released; empty if it may. Every rung that the baseline measured is held against it.
 
-    A rung fails where it is missing or skipped, where a question failed, or where the metric (or the share of
-    correct answers) fell by more than the tolerance and the 95% interval of the paired difference leaves out 0.
+    A rung fails where it is missing or skipped, where a question failed or is no longer asked, where the metric or
+    the answers are no longer measured, or where the metric (or the share of correct answers) fell by more than the
+    tolerance and the 95% interval of the paired difference leaves out 0.
     """
-    reasons = []
-    metric = baseline["main_metric"]
+    check_comparable(baseline, current)
     rungs = {rung["name"]: rung for rung in current["rungs"]}
-    for before in baseline["rungs"]:
-        if before["status"] != "measured":
-            continue
-        name = before["name"]
-        after = rungs.get(name, {"status": "missing", "reason": "not run"})
-        if after["status"] != "measured":
-            reasons.append(f"{name}: was measured and now is {after['status']}: {after['reason']}")
-            continue
-        if after["failed"]:
-            why = "; ".join(after["failures"][:3])
-            reasons.append(f"{name}: {after['failed']} of {after['cases']} questions failed: {why}")
-        try:
-            sided = side_by_side(before, after, metric)
-        except ValueError as error:
-            reasons.append(f"{name}: {error}")
-            continue
-        for what, found in ((metric, sided.ranking), ("correct answers", sided.answers)):
-            if found and found.difference.high < 0 and found.difference.mean < -tolerance:
-                d = found.difference
-                reasons.append(
-                    f"{name}: {what} fell by {-d.mean:.4f} (95% interval {d.low:+.4f} to {d.high:+.4f};"
-                    f" {found.worse} questions worse, {found.better} better)"
-                )
-    if not any(rung["status"] == "measured" for rung in baseline["rungs"]):
-        reasons.append("the baseline measured nothing, so nothing can be held against it")
-    return reasons
+    held = [rung for rung in baseline["rungs"] if rung["status"] == "measured"]
+    if not held:
+        return ["the baseline measured nothing, so nothing can be held against it"]
+    return [
+        f"{before['name']}: {reason}"
+        for before in held
+        for reason in _worse(
+            before,
+            rungs.get(before["name"], {"status": "missing", "reason": "not run"}),
+            baseline["main_metric"],
+            tolerance,
+        )
+    ]
+
+
+def _worse(
+    before: Mapping[str, Any], after: Mapping[str, Any], metric: str, tolerance: float
+) -> Iterator[str]:
+    if after["status"] != "measured":
+        yield f"was measured and now is {after['status']}: {after['reason']}"
+        return
+    if lost := before["questions"].keys() - after["questions"].keys():
+        yield f"{len(lost)} questions were measured and now are not asked, such as {min(lost)}"
+    if after["failed"]:
+        why = "; ".join(after["failures"][:3])
+        yield f"{after['failed']} of {after['cases']} questions failed: {why}"
+    try:
+        sided = side_by_side(before, after, metric)
+    except ValueError as error:
+        yield str(error)
+        return
+    for what, found, had in (
+        (metric, sided.ranking, values(before, metric)),
+        ("correct answers", sided.answers, correctness(before)),
+    ):
+        if had and not found:
+            yield f"{what} were measured and now are not"
+        if found and found.difference.high < 0 and found.difference.mean < -tolerance:
+            d = found.difference
+            yield (
+                f"{what} fell by {-d.mean:.4f} (95% interval {d.low:+.4f} to {d.high:+.4f};"
+                f" {found.worse} questions worse, {found.better} better)"
+            )

@@ -87,6 +87,15 @@ def test_side_by_side_counts_and_shows_the_worst_flips(summary: dict[str, Any]) 
     assert [flip.change for flip in found.flips] == [-1.0, -1.0, -1.0]
     with pytest.raises(KeyError, match="there are: dense, rrf"):
         rung_of(summary, "crossencoder")
+    with pytest.raises(ValueError, match="no metric 'map'; there are: hit@1"):
+        side_by_side(fused, dense, "map")
+
+
+def test_runs_of_two_sets_are_not_compared(summary: dict[str, Any]) -> None:
+    # Cranfield and CISI both have a question 1.
+    other = {**summary, "set": {**summary["set"], "name": "cisi"}}
+    with pytest.raises(ValueError, match="golden and cisi are two sets"):
+        gate(summary, other)
 
 
 def test_the_gate_lets_the_same_and_the_better_pass(
@@ -99,7 +108,10 @@ def test_the_gate_lets_the_same_and_the_better_pass(
     assert {rung["name"] for rung in kept["rungs"]} <= {rung.name for rung in GATE_RUNGS}
 
 
-@pytest.mark.parametrize("what", ["metrics", "score", "failed", "skipped", "missing"])
+@pytest.mark.parametrize(
+    "what",
+    ["metrics", "score", "failed", "skipped", "missing", "fewer", "no ranking", "no answers"],
+)
 def test_the_gate_stops_what_got_worse(summary: dict[str, Any], what: str) -> None:
     worse = copy.deepcopy(summary)
     rung = worse["rungs"][-1]
@@ -109,11 +121,17 @@ def test_the_gate_stops_what_got_worse(summary: dict[str, Any], what: str) -> No
         rung.update(status="skipped", reason="colbert cannot be reached", questions={})
     elif what == "failed":
         rung.update(failed=1, failures=["search: gone"])
+    elif what == "fewer":
+        del rung["questions"]["q<1>"]
     for question in rung["questions"].values():
         if what == "metrics" and question["metrics"]:
             question["metrics"]["ndcg@10"] -= 0.1
         if what == "score":
             question["score"] = "wrong"
+        if what == "no ranking":
+            question["metrics"] = {}
+        if what == "no answers":
+            question["score"] = ""
     reasons = gate(summary, worse)
     assert len(reasons) == 1
     assert reasons[0].startswith("rrf: ")
