@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from evals import connection, showing
 from evals.bm25 import BM25
 from evals.datasets import LOADERS, open_collection
 from evals.datasets.trec import read_run, write_run
-from evals.metrics import evaluate_run, order
 from evals.options import Address, Key, failures
-from evals.rerank_bench import bench
+from evals.rerank_bench import bench, quality
 from services.rpc.errors import InvalidArgument
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Benchmark jobs.")
@@ -86,15 +86,10 @@ def rerank(
         output.parent.mkdir(parents=True, exist_ok=True)
         write_run(output, result.run, f"folio-{stage}")
         numbers = result.summary()
-        judged = {query.id: found.qrels.get(query.id, {}) for query in asked}
-        if any(grade > 0 for grades in judged.values() for grade in grades.values()):
-            for name, run in (
-                ("before", wanted),
-                ("after", {q: order(s) for q, s in result.run.items()}),
-            ):
-                numbers[f"ndcg@10 {name}"] = round(evaluate_run(run, judged).mean()["ndcg@10"], 4)
+        numbers |= quality(result, wanted, found.qrels)
         showing.console.print_json(json.dumps(numbers))
         if result.failed:
             query, why = next(iter(result.failed.items()))
-            showing.errors.print(f"[red]{len(result.failed)} queries failed; {query}: {why}[/]")
+            told = escape(f"{len(result.failed)} queries failed; {query}: {why}")
+            showing.errors.print(f"[red]{told}[/]")
             raise typer.Exit(1)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import grpc
 
 from evals.datasets import Collection
-from evals.metrics import order
+from evals.metrics import evaluate_run, order, relevant
 from evals.stats import percentile
 from folio.client import OPTIONS
 from folio.failure import CallFailed, read
@@ -90,8 +90,12 @@ async def bench(
                     failed[name] = reply.error.message
                     continue
                 model = reply.response.model
+                try:
+                    run[name] = _scores(reply.response, candidates[name])
+                except ValueError as error:
+                    failed[name] = str(error)
+                    continue
                 pairs += len(candidates[name])
-                run[name] = _scores(reply.response, candidates[name])
         except grpc.RpcError as error:
             raise read(error) from None
     missing = queries.keys() - run.keys() - failed.keys()
@@ -100,8 +104,29 @@ async def bench(
     return Bench(model, run, failed, pairs, time.perf_counter() - started, latency)
 
 
+def quality(
+    found: Bench,
+    candidates: Mapping[str, Sequence[str]],
+    qrels: Mapping[str, Mapping[str, int]],
+) -> dict[str, float]:
+    """NDCG@10 of the candidates, and of their new order; nothing where no query is judged.
+
+    A query that failed is in neither: it is counted, and would be a 0 that nobody measured.
+    """
+    judged = {q: qrels.get(q, {}) for q in candidates.keys() - found.failed.keys()}
+    if not any(relevant(grades) for grades in judged.values()):
+        return {}
+    after = {query: order(scores) for query, scores in found.run.items()}
+    return {
+        f"ndcg@10 {name}": round(evaluate_run(run, judged).mean()["ndcg@10"], 4)
+        for name, run in (("before", candidates), ("after", after))
+    }
+
+
 def _scores(reply: rerank_pb2.RerankResponse, names: Sequence[str]) -> dict[str, float]:
-    """Document -> a score that orders as the reranker's ranks do, whatever its scores tie on."""
-    scores = {names[found.index]: float(-found.rank) for found in reply.results}
-    order(scores)
-    return scores
+    """Document -> a score that orders as the reranker's ranks do, whatever its scores tie on.
+
+    ValueError for a score that is not finite: its rank is an accident.
+    """
+    order({names[found.index]: found.score for found in reply.results})
+    return {names[found.index]: float(-found.rank) for found in reply.results}

@@ -7,14 +7,14 @@ import grpc
 import pytest
 
 from evals.datasets import Collection, Passage, Query
-from evals.rerank_bench import bench
+from evals.rerank_bench import bench, quality
 from folio.failure import CallFailed
 from folio.rerank.v1 import rerank_pb2, rerank_pb2_grpc
 
 COLLECTION = Collection(
     "pumps",
     (Passage("short", "", "a"), Passage("long", "", "a longer text"), Passage("mid", "", "a text")),
-    (Query("q1", "one"), Query("q2", "two"), Query("q3", "three")),
+    (Query("q1", "one"), Query("q2", "two"), Query("q3", "three"), Query("q4", "nan")),
 )
 
 
@@ -32,7 +32,9 @@ class ByLength(rerank_pb2_grpc.RerankServiceServicer):
                     correlation_id=asked.correlation_id, error=error
                 )
                 continue
-            lengths = [len(text) for text in asked.request.texts.texts]
+            lengths: list[float] = [len(text) for text in asked.request.texts.texts]
+            if asked.request.text == "nan":
+                lengths[0] = float("nan")
             ranked = sorted(range(len(lengths)), key=lambda n: -lengths[n])
             yield rerank_pb2.StreamRerankResponse(
                 correlation_id=asked.correlation_id,
@@ -73,6 +75,17 @@ async def test_every_query_is_ranked_and_an_error_is_its_own(served: tuple[str, 
     assert len(found.latency_ms) == 3
     assert found.summary()["model"] == "by-length"
     assert servicer.metadata["authorization"] == "Bearer t"
+    # q1 goes from rank 2 to rank 1. q2 failed, so it is no 0; q3 has nothing relevant.
+    qrels = {"q1": {"long": 1}, "q2": {"short": 1}, "q3": {}}
+    assert quality(found, candidates, qrels) == {"ndcg@10 before": 0.6309, "ndcg@10 after": 1.0}
+    assert quality(found, candidates, {}) == {}
+
+
+async def test_a_score_that_is_not_finite_fails_its_query(served: tuple[str, ByLength]) -> None:
+    found = await bench(served[0], (), COLLECTION, {"q3": ["mid"], "q4": ["short", "long"]})
+    assert found.run.keys() == {"q3"}
+    assert "short is not a finite number" in found.failed["q4"]
+    assert found.pairs == 1
 
 
 async def test_a_server_that_is_not_there_is_an_error(unused_tcp_port: int) -> None:
