@@ -83,14 +83,14 @@ def public(
     """A public collection through the services, in an organization of its own."""
     tenant = organization or f"public-{name.replace('_', '-')}"
     default = [r for r in LADDER if r.searchable or answers]
-    plan = Plan(
-        making.rungs_named(rung) if rung else default,
-        folder / f"{name}{'-known' if document_known else ''}{'-answers' if answers else ''}",
-        concurrency=concurrency,
-        fresh=fresh,
-        quick=not answers,
-    )
     with failures():
+        plan = Plan(
+            making.rungs_named(rung) if rung else default,
+            folder / f"{name}{'-known' if document_known else ''}{'-answers' if answers else ''}",
+            concurrency=concurrency,
+            fresh=fresh,
+            quick=not answers,
+        )
         if name == "page_eval":
             golden = page_eval.as_golden(
                 data, tenant, document_known=document_known, files=documents, pages=pages

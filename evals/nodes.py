@@ -4,17 +4,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
+from yaml.reader import ReaderError
 
 from evals.files import BadFile, read_text
 
 
 def compose(path: Path) -> "Mapping":
     """The one mapping that a YAML file is. BadFile if it is none, or not YAML."""
+    text = read_text(path)
     try:
-        node = yaml.compose(read_text(path), Loader=yaml.SafeLoader)
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         raise BadFile(path, line, f"not YAML: {error.problem}; repair the line") from None
+    except ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise BadFile(path, line, "not YAML: a control character; take it out") from None
     if not isinstance(node, yaml.MappingNode):
         raise BadFile(path, 1, "expected a mapping at the top")
     return Mapping(path, node)
@@ -28,6 +33,8 @@ class Mapping:
         self.line = node.start_mark.line + 1
         self._fields: dict[str, yaml.Node] = {}
         for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise BadFile(path, key.start_mark.line + 1, "a key must be a text; rename it")
             if key.value in self._fields:
                 raise BadFile(
                     path, key.start_mark.line + 1, f"{key.value!r} is here twice; keep one"
@@ -90,9 +97,11 @@ class Mapping:
         if node is None and default is not None:
             return default
         text = self.text(key)
-        if not text.lstrip("-").isdigit():
-            raise self.bad(key, f"{key!r} must be a whole number, not {text!r}")
-        return int(text)
+        try:
+            return int(text)
+        except ValueError:
+            message = f"{key!r} must be a whole number, not {text!r}"
+            raise self.bad(key, message) from None
 
     def span(self, key: str) -> tuple[int, int]:
         """A number n, read as (n, n), or a list [first, last], both inclusive."""
@@ -101,7 +110,7 @@ class Mapping:
             only = self.integer(key)
             return only, only
         texts = self.texts(key)
-        if len(texts) != 2 or not all(text.isdigit() for text in texts):
+        if len(texts) != 2 or not all(text.isdecimal() for text in texts):
             raise self.bad(key, f"{key!r} must be a number or [first, last]")
         first, last = map(int, texts)
         if first > last:

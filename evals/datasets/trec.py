@@ -73,11 +73,13 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
                 path, line, f"expected `query 0 document grade`, found {len(cells)} cells"
             )
         query, _, document, grade = cells
-        if not grade.lstrip("-").isdigit():
-            raise BadFile(path, line, f"the grade {grade!r} is no integer")
+        try:
+            value = int(grade)
+        except ValueError:
+            raise BadFile(path, line, f"the grade {grade!r} is no integer") from None
         if document in qrels.setdefault(query, {}):
             raise BadFile(path, line, f"{query} and {document} are judged twice; keep one line")
-        qrels[query][document] = int(grade)
+        qrels[query][document] = value
     require_relevant(path, qrels)
     return qrels
 

@@ -104,9 +104,14 @@ def test_qrels_write_and_read_back_and_empty_ones_are_refused(tmp_path: Path) ->
     path = tmp_path / "qrels"
     write_qrels(path, {"q": {"d2": 0, "d1": 2}})
     assert read_qrels(path) == {"q": {"d1": 2, "d2": 0}}
-    path.write_text("q 0 d 0\n")
-    with pytest.raises(BadFile, match="no relevant pair"):
-        read_qrels(path)
+    for text, expected in (
+        ("q 0 d 0\n", "no relevant pair"),
+        ("q 0 d 1\nq 0 e --5\n", ":2: the grade '--5' is no integer"),
+        ("q 0 d 1\nq 0 d 1\n", ":2: q and d are judged twice"),
+    ):
+        path.write_text(text)
+        with pytest.raises(BadFile, match=expected):
+            read_qrels(path)
 
 
 def test_a_printed_list_of_sentences_is_read_whole() -> None:
