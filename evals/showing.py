@@ -24,8 +24,8 @@ from evals.sweep import Sweep
 
 # A file or a pipe has no width of its own; tables keep one that they fit in.
 WIDTH = None if sys.stdout.isatty() else 140
-console = Console(highlight=False, width=WIDTH)
-errors = Console(stderr=True, highlight=False)
+console = Console(highlight=False, emoji=False, width=WIDTH)
+errors = Console(stderr=True, highlight=False, emoji=False)
 
 
 class Bars:

@@ -250,7 +250,7 @@ def page(
     highlight: Annotated[
         str,
         typer.Option(
-            help="START:END: char_start and char_end of a citation, see `folio ask --json`"
+            help="START:END, the char_start and char_end of a citation, see `folio ask --json`"
         ),
     ] = "",
     dpi: Annotated[int, typer.Option(min=36, max=300, help="pixels an inch")] = 110,

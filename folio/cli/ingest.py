@@ -31,15 +31,29 @@ def find_files(paths: Sequence[Path]) -> Iterator[Path]:
     """The files named, and those of a known kind in the folders named, by name; hidden ones are left out."""
     for path in paths:
         if path.is_dir():
-            yield from sorted(
-                found
-                for found in path.rglob("*")
-                if found.is_file()
-                and found.suffix.lower() in SUFFIXES
-                and not any(part.startswith(".") for part in found.relative_to(path).parts)
-            )
+            yield from (found for found in _inside(path) if _known(found))
         else:
             yield path
+
+
+def other_files(paths: Sequence[Path]) -> list[Path]:
+    """The files of the folders named that find_files leaves out for their kind."""
+    folders = [path for path in paths if path.is_dir()]
+    return [found for path in folders for found in _inside(path) if not _known(found)]
+
+
+def _inside(folder: Path) -> list[Path]:
+    """Every file that is not hidden, by name."""
+    return sorted(
+        found
+        for found in folder.rglob("*")
+        if found.is_file()
+        and not any(part.startswith(".") for part in found.relative_to(folder).parts)
+    )
+
+
+def _known(path: Path) -> bool:
+    return path.suffix.lower() in SUFFIXES
 
 
 def ingest_files(
@@ -61,6 +75,12 @@ def ingest_files(
     if not files:
         show.errors.print("nothing to ingest: no file of a known kind there")
         return 1
+    if others := other_files(paths):
+        name = escape(show.plain(others[0].name))
+        show.errors.print(
+            f"{len(others)} files of other kinds are left out, such as {name};"
+            f" what is read: {', '.join(sorted(SUFFIXES))}"
+        )
     return send(folio, files, password=password, ocr=ocr)
 
 

@@ -13,8 +13,9 @@ from rich.text import Text
 from folio.common.v1 import document_pb2, stage_pb2
 from folio.gateway.v1 import gateway_pb2
 
-console = Console(highlight=False)
-errors = Console(stderr=True, highlight=False)
+# Without emoji: ":100:" in a document is no picture of a hundred.
+console = Console(highlight=False, emoji=False)
+errors = Console(stderr=True, highlight=False, emoji=False)
 
 _STATUS = {
     stage_pb2.STAGE_STATUS_RAN: ("ran", "green"),

@@ -7,7 +7,7 @@ import pytest
 
 from folio import Folio, messages
 from folio.cli import show
-from folio.cli.ingest import File, find_files, send
+from folio.cli.ingest import File, find_files, other_files, send
 
 
 @pytest.fixture
@@ -36,3 +36,18 @@ def test_a_name_does_not_act_on_the_terminal_and_the_rest_goes_on(odd: list[Path
     assert printed.count("UNAVAILABLE") == 2
     assert "\x1b[31m.txt" not in printed
     printed.encode()
+
+
+def test_files_of_other_kinds_in_a_folder_are_named_and_hidden_ones_are_not(
+    tmp_path: Path,
+) -> None:
+    for name in ("a.md", "b.xyz", ".hidden.xyz"):
+        (tmp_path / name).write_text("text")
+    assert [path.name for path in find_files([tmp_path])] == ["a.md"]
+    assert [path.name for path in other_files([tmp_path, tmp_path / "a.md"])] == ["b.xyz"]
+
+
+def test_colons_in_a_name_are_no_picture() -> None:
+    with show.console.capture() as captured:
+        show.console.print("mix 1:100:2.pdf")
+    assert captured.get() == "mix 1:100:2.pdf\n"
