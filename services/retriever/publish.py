@@ -9,6 +9,9 @@ from services.retriever import embedding_cache, vocabulary
 from services.rpc.errors import FailedPrecondition, NotFound, PermissionDenied
 
 _LOCK = """
+select from documents where organization_id = %(organization)s and id = %(document_id)s for update
+"""
+_STATE = """
 select d.current_version, d.rooftop_id, v.status, v.outcome, v.words,
        coalesce(o.words, '{}') as old_words, coalesce(o.chunk_count, 0) as old_chunks
 from documents d
@@ -17,7 +20,6 @@ left join document_versions v
 left join document_versions o
   on o.organization_id = d.organization_id and o.document_id = d.id and o.version = d.current_version
 where d.organization_id = %(organization)s and d.id = %(document_id)s
-for update of d
 """
 _POSTINGS = """
 with inserted as (
@@ -114,9 +116,13 @@ async def delete(connection: Connection, organization_id: int, document_id: int)
 
 
 async def _lock(connection: Connection, key: dict[str, int]) -> dict[str, Any]:
-    """The document's row, until the transaction ends."""
-    found = await (await connection.cursor(row_factory=dict_row).execute(_LOCK, key)).fetchone()
-    if found is not None:
+    """The document and its versions, as they stay until the transaction ends."""
+    locked = await connection.execute(_LOCK, key)
+    if await locked.fetchone() is not None:
+        # A statement of its own: one that waited for the lock still sees the versions from before its wait.
+        state = await connection.cursor(row_factory=dict_row).execute(_STATE, key)
+        found = await state.fetchone()
+        assert found is not None
         return found
     visible = await connection.execute(
         "select 1 from documents where organization_id = %(organization)s and id = %(document_id)s",
