@@ -9,18 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _CUE = r"(?:in|from|within|inside|per|under|according to|based on)"
+# After these a name without an article is a document's; "in parental leave" and "in New York" are no places to search.
+_SOURCE_CUE = r"(?:according to|based on)"
 _ONLY = r"(?:only|just|exclusively|solely)"
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-_DATED = re.compile(
-    r"\b(?:published|issued|dated|written|documents?|files?)\s+(?:in|from|of)\s+((?:19|20)\d\d)\b",
-    re.IGNORECASE,
+# Of documents only: shares are issued and books are written in some year too.
+_OF_DOCUMENTS = (
+    r"\b(?:documents?|files?)\s+(?:(?:that were\s+)?(?:published|issued|dated|written)\s+)?"
 )
-_SINCE = re.compile(
-    r"\b(?:published|issued|documents?|files?)\s+since\s+((?:19|20)\d\d)\b", re.IGNORECASE
-)
-_BEFORE = re.compile(
-    r"\b(?:published|issued|documents?|files?)\s+before\s+((?:19|20)\d\d)\b", re.IGNORECASE
-)
+_DATED = re.compile(rf"{_OF_DOCUMENTS}(?:in|from|of)\s+((?:19|20)\d\d)\b", re.IGNORECASE)
+_SINCE = re.compile(rf"{_OF_DOCUMENTS}since\s+((?:19|20)\d\d)\b", re.IGNORECASE)
+_BEFORE = re.compile(rf"{_OF_DOCUMENTS}before\s+((?:19|20)\d\d)\b", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 # Words of a title that do not tell it from others.
 _EDITION = re.compile(
@@ -76,7 +75,7 @@ def find(question: str, vocabulary: Vocabulary) -> Scope | None:
     text = " ".join(_WORD.findall(question.casefold()))
     documents = _documents(text, vocabulary.documents)
     collections = [name for name in vocabulary.collections if _named(text, name, "collection")]
-    kinds = [] if documents else [kind for kind in vocabulary.kinds if _kind_named(text, kind)]
+    kinds = [] if documents else [kind for kind in vocabulary.kinds if _kind_named(question, kind)]
     since, until = ("", "") if documents else _dates(question)
     restriction = Restriction(
         document_ids=tuple(document.id for document in documents),
@@ -127,12 +126,14 @@ def _documents(text: str, known: Sequence[KnownDocument]) -> list[KnownDocument]
             if phrase not in text:
                 continue
             match = re.search(
-                rf"\b{_CUE} (?:the |our |your )?(?:((?:19|20)\d\d) )?(?:edition of the )?{re.escape(phrase)}"
-                rf"(?: (?:edition )?(?:of )?(?:the )?((?:19|20)\d\d))?\b",
+                rf"\b(?:({_SOURCE_CUE})|{_CUE}) (the |our |your )?(?:((?:19|20)\d\d) )?(?:edition of the )?"
+                rf"{re.escape(phrase)}(?: (?:edition )?(?:of )?(?:the )?((?:19|20)\d\d))?\b",
                 text,
             )
-            year = (match[1] or match[2]) if match else None
-            if match and (year in years if year else alone):
+            if match is None:
+                continue
+            year = match[3] or match[4]
+            if year in years if year else alone and (match[1] or match[2]):
                 found.append((len(phrase), document, year is not None))
                 break
     # "the Staff Handbook 2025" names one edition, and so leaves the others out; the longest title named wins.
@@ -153,14 +154,23 @@ def _names(words: Sequence[str]) -> list[tuple[str, bool]]:
     return [*names, (words[-1], False)] if words and len(words[-1]) >= 4 else names
 
 
-def _kind_named(text: str, kind: str) -> bool:
-    """ "only policies", "only in the policies", "policies only", "in the policy documents"; not "only the policy"."""
+def _kind_named(question: str, kind: str) -> bool:
+    """ "only policies: ...", "only in the policies", "policies only", "in the policy documents".
+
+    Not "only the policy", nor "are only policies valid" or "forms only staff sign": there, "only" says something else.
+    """
     one, many = _forms(kind)
+    asked = " ".join(question.casefold().split())
+    words = " ".join(_WORD.findall(asked))
     return bool(one) and bool(
         re.search(
-            rf"\b(?:{_ONLY} (?:the |our )?{many}|{_ONLY} (?:in|from) (?:the |our )?(?:{one}|{many})|{many} {_ONLY}"
-            rf"|{_CUE} (?:the |our )?{one} documents?)\b",
-            text,
+            rf"(?:^|[,;:(] ?|\b(?:search|use|check|consider) ){_ONLY} (?:the |our )?{many}\b"
+            rf"|\b{many} {_ONLY} ?(?:[,;:.?!)]|$)",
+            asked,
+        )
+        or re.search(
+            rf"\b(?:{_ONLY} (?:in|from) (?:the |our )?(?:{one}|{many})|{_CUE} (?:the |our )?{one} documents?)\b",
+            words,
         )
     )
 
