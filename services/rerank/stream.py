@@ -24,7 +24,7 @@ async def stream(
     answered with its error. When the caller leaves, what is running is cancelled.
     """
     free = asyncio.Semaphore(in_flight)
-    # One place for each request in flight and one for the end: put_nowait never finds it full.
+    # Holds what `in_flight` lets in, and the end.
     answers: asyncio.Queue[Response | BaseException | None] = asyncio.Queue()
     tasks: set[asyncio.Task[None]] = set()
 
@@ -69,7 +69,10 @@ async def _answer(request: Request, rerank: Rerank) -> Response:
         )
     except FolioError as error:
         failure = rerank_pb2.RerankError(code=int(error.code), message=error.message)
-    except Exception as error:
+    except BaseException as error:
+        # The stream was left. Whatever else comes, an inner cancellation or a panic in Rust, has an answer.
+        if (task := asyncio.current_task()) is not None and task.cancelling():
+            raise
         error_id = uuid.uuid4().hex[:12]
         log.error("unhandled exception", exc_info=error, extra={"error_id": error_id})
         failure = rerank_pb2.RerankError(

@@ -38,13 +38,3 @@ def response(
             result.alignment.document_tokens.extend(outcome.alignment.document_tokens)
             result.alignment.similarities.extend(outcome.alignment.similarities)
     return reply
-
-
-def candidate_count(request: rerank_pb2.RerankRequest) -> int:
-    """How many candidates a request brings, of whatever form."""
-    form = request.WhichOneof("candidates")
-    if form == "texts":
-        return len(request.texts.texts)
-    if form == "chunk_ids":
-        return len(request.chunk_ids.ids)
-    return len(request.document_vectors.lengths)
