@@ -40,6 +40,8 @@ select set_config('app.organization_id', %(organization)s, true),
        set_config('hnsw.iterative_scan', 'strict_order', true),
        set_config('plan_cache_mode', 'force_custom_plan', true)
 """
+# Before the first query, which would fix what is seen.
+_SNAPSHOT = "set transaction isolation level repeatable read, read only"
 _KNOWN = "select 1 from organizations where id = %s"
 
 
@@ -98,9 +100,17 @@ async def open_pool(settings: PostgresSettings) -> AsyncIterator[TenantPool]:
 
 @asynccontextmanager
 async def tenant(
-    pool: TenantPool, principal: Principal, *, ef_search: int = 200, statement_seconds: float = 0.0
+    pool: TenantPool,
+    principal: Principal,
+    *,
+    ef_search: int = 200,
+    statement_seconds: float = 0.0,
+    snapshot: bool = False,
 ) -> AsyncIterator[Connection]:
     """One transaction that sees the principal's rows and no others; commits at the end, rolls back on any error.
+
+    With `snapshot` it only reads, and all of its statements see the same state: for whoever puts the answers of
+    several together.
 
     Raises NotFound for an organization that does not exist, Unavailable when the database is away,
     DeadlineExceeded when a statement took longer than the limit.
@@ -108,6 +118,8 @@ async def tenant(
     milliseconds = int(statement_seconds * 1000) or pool.statement_ms
     try:
         async with pool.pool.connection() as connection, connection.transaction():
+            if snapshot:
+                await connection.execute(_SNAPSHOT)
             await connection.execute(
                 _BEGIN,
                 {

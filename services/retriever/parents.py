@@ -78,7 +78,7 @@ async def passages(
     parents: bool = True,
 ) -> list[Passage]:
     """Ids that are gone are passed over; NotFound if none of them is there."""
-    async with tenant(pool, principal) as connection:
+    async with tenant(pool, principal, snapshot=True) as connection:
         hits = await catalogue.chunks(connection, principal.organization_id, chunk_ids)
         if not hits:
             raise NotFound("none of these chunks is there; search again")

@@ -125,6 +125,7 @@ class Searcher:
             principal,
             ef_search=2 * depth,
             statement_seconds=max(0.05, deadline.remaining()),
+            snapshot=True,
         ) as connection:
             within = await legs.scope(connection, principal.organization_id, request.filter)
             lists = _Lists()

@@ -244,7 +244,7 @@ class RetrieverServicer(retriever_pb2_grpc.RetrieverServiceServicer):
         self, request: pb.ListScopesRequest, context: Context
     ) -> pb.ListScopesResponse:
         principal = identity.current()
-        async with self._gate, tenant(self._parts.pool, principal) as connection:
+        async with self._gate, tenant(self._parts.pool, principal, snapshot=True) as connection:
             scopes = await catalogue.scopes(connection, principal.organization_id)
         return pb.ListScopesResponse(
             collections=scopes.collections,

@@ -106,7 +106,7 @@ class Viewer:
 
     async def _file(self, principal: Principal, document_id: int) -> _File:
         key = {"organization": principal.organization_id, "document": document_id}
-        async with tenant(self._pool, principal) as connection:
+        async with tenant(self._pool, principal, snapshot=True) as connection:
             row = await (await connection.execute(_FILE, key, binary=True)).fetchone()
             if row is None:
                 raise NotFound("no such document")

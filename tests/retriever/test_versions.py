@@ -9,14 +9,12 @@ import pytest
 
 from folio.retriever.v1 import retriever_pb2 as pb
 from services.postgres.pool import TenantPool, tenant
-from services.retriever import legs, parents, publish, viewing
-from services.retriever.viewing import Span
+from services.retriever import catalogue, parents, publish
 from services.rpc.errors import NotFound
 from services.rpc.identity import Principal
 from tests.conftest import Postgres
-from tests.retriever.conftest import Caller, Retriever
+from tests.retriever.conftest import Caller
 from tests.retriever.test_ingest import LEAVE
-from tests.retriever.test_passages import manual
 
 pytestmark = pytest.mark.integration
 
@@ -76,3 +74,42 @@ async def test_a_delete_at_the_same_time_forgets_the_words_of_the_new_version(
     async with tenant(pool, Principal(tenant_id)) as connection:
         left = await (await connection.execute("select word from vocabulary")).fetchall()
     assert left == []
+
+
+def meanwhile(
+    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, work: Callable[[], Awaitable[Any]]
+) -> None:
+    """Does the work in the middle of the next call of module.name's caller, just before it."""
+    real, done = getattr(module, name), False
+
+    async def with_work(*arguments: Any, **named: Any) -> Any:
+        nonlocal done
+        if not done:
+            done = True
+            await work()
+        return await real(*arguments, **named)
+
+    monkeypatch.setattr(module, name, with_work)
+
+
+async def test_a_search_during_a_publication_finds_the_version_it_began_with(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await caller.ingest(LEAVE, "leave.md")
+    newer, _ = await caller.stage(LEAVE.replace("16 weeks", "20 weeks"), "leave.md")
+    meanwhile(monkeypatch, catalogue, "chunks", lambda: caller.publish(newer))
+    assert "16 weeks" in (await caller.search("parental leave weeks")).hits[0].chunk.body
+    assert "20 weeks" in (await caller.search("parental leave weeks")).hits[0].chunk.body
+
+
+async def test_passages_read_during_a_publication_are_of_one_version(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await caller.ingest(LEAVE, "leave.md")
+    hits = [hit.chunk.id for hit in (await caller.search("parental leave weeks")).hits]
+    newer, _ = await caller.stage(f"A foreword.\n\n{LEAVE}", "leave.md")
+    meanwhile(monkeypatch, parents, "_bounds", lambda: caller.publish(newer))
+    answer = await caller.stub.GetPassages(pb.GetPassagesRequest(chunk_ids=hits), timeout=30)
+    for passage in answer.passages:
+        start = passage.hits[0].char_start - passage.char_start
+        assert passage.text[start:].startswith(passage.hits[0].body)
