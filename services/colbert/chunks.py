@@ -31,12 +31,14 @@ class Chunks:
         self._visibility = visibility
         self._max_encode = max_encode_on_demand
 
-    async def tiles(self, principal: Principal, ids: Sequence[int]) -> list[Tiles | None]:
+    async def tiles(
+        self, principal: Principal, ids: Sequence[int], *, skip_unknown: bool = False
+    ) -> list[Tiles | None]:
         """Tiles in the order of the ids, which may repeat; None where the model gives none.
 
         NotFound, for the whole call, if the principal may not see one of them: another tenant's id
-        and one that does not exist are told apart by nobody. FailedPrecondition if too many have
-        no stored vectors.
+        and one that does not exist are told apart by nobody. With `skip_unknown` that one is None.
+        FailedPrecondition if too many have no stored vectors.
         """
         organization = principal.organization_id
         found = {chunk_id: self._cache.get((organization, chunk_id)) for chunk_id in ids}
@@ -49,13 +51,18 @@ class Chunks:
             mark = self._visibility.mark(principal)
             fetched = await self._store.fetch(principal, verify, load)
             unknown = set(verify) - fetched.visible
-            if unknown:
+            if unknown and not skip_unknown:
                 raise NotFound(
                     f"{len(unknown)} of {len(found)} chunk ids are unknown", reason="UNKNOWN_CHUNK"
                 )
             self._visibility.grant(principal, mark, fetched.visible)
             found.update(fetched.tiles)
-            missing = [chunk_id for chunk_id in load if chunk_id not in fetched.tiles]
+            found.update(dict.fromkeys(unknown))
+            missing = [
+                chunk_id
+                for chunk_id in load
+                if chunk_id not in fetched.tiles and chunk_id not in unknown
+            ]
             found.update(await self._encode(principal, missing))
             for chunk_id in load:
                 tiles = found[chunk_id]

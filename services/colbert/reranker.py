@@ -209,19 +209,22 @@ class Reranker:
             )
         packed = maxsim.Query(query.vectors, dtype="int8")
         best: list[tuple[float, int]] = []
+        scored = 0
         for start in range(0, len(ids), _SEARCH_STEP):
             step = ids[start : start + _SEARCH_STEP]
-            tiles = await self._chunks.tiles(principal, step)
+            # A version published since the filter was applied has taken chunks away; they are no hits.
+            tiles = await self._chunks.tiles(principal, step, skip_unknown=True)
             present = [
                 (chunk_id, item)
                 for chunk_id, item in zip(step, tiles, strict=True)
                 if item is not None and item.tokens
             ]
+            scored += len(present)
             scores = await self._scorer.scores(packed, [item for _, item in present])
             found = zip(scores.tolist(), (-chunk_id for chunk_id, _ in present), strict=True)
             best = heapq.nlargest(limit, [*best, *found])
         count = len(query.vectors)
-        return [Hit(-negative, score, score / count) for score, negative in best], len(ids)
+        return [Hit(-negative, score, score / count) for score, negative in best], scored
 
     async def _documents(
         self, principal: Principal, texts: Sequence[str], options: Options

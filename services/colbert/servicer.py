@@ -1,6 +1,7 @@
 """The stage's RPCs: unpack, call the reranker, pack."""
 
 import asyncio
+import functools
 from collections.abc import AsyncIterator
 from datetime import date
 from typing import Any
@@ -30,6 +31,9 @@ from services.rpc.identity import Principal
 from services.rpc.limits import Gate
 
 Context = grpc.aio.ServicerContext[Any, Any]
+
+# Candidates of a reply that is packed in the event loop, at about 7 us each.
+_PACKED_IN_PLACE = 500
 
 
 class ColbertServicer(
@@ -120,7 +124,7 @@ class ColbertServicer(
         texts = list(request.texts)
         async with self._gate:
             if request.encode_as == late_interaction_pb2.ENCODE_AS_QUERY:
-                queries = [await encoding.query(text) for text in texts]
+                queries = await asyncio.gather(*map(encoding.query, texts))
                 rows = [(query.vectors, query.truncated) for query in queries]
             else:
                 rows = [
@@ -129,8 +133,17 @@ class ColbertServicer(
                     else (np.empty((0, encoding.dim), np.float32), False)
                     for item in await encoding.matrices(texts)
                 ]
+        size = sum(vectors.nbytes for vectors, _ in rows)
+        if size > self._settings.max_message_bytes:
+            raise InvalidArgument.field(
+                "texts",
+                f"have vectors of {size} bytes; a message holds"
+                f" {self._settings.max_message_bytes}, so send fewer at once",
+            )
         return late_interaction_pb2.EncodeResponse(
-            tokens=pack(np.concatenate([vectors for vectors, _ in rows])),
+            tokens=await asyncio.to_thread(
+                lambda: pack(np.concatenate([vectors for vectors, _ in rows]))
+            ),
             lengths=[len(vectors) for vectors, _ in rows],
             truncated=[truncated for _, truncated in rows],
             model=encoding.key,
@@ -145,7 +158,8 @@ class ColbertServicer(
         async with self._gate:
             query = await self._query(principal, request, options)
             scored = await self._score(principal, query, request, options)
-        return wire.response(
+        pack_response = functools.partial(
+            wire.response,
             scored.outcomes,
             top_n=request.options.top_n,
             model=self._reranker.encoding.encoder.model,
@@ -153,6 +167,10 @@ class ColbertServicer(
             timings_ms=scored.timings_ms,
             query_token_texts=query.tokens if options.alignments else (),
         )
+        # A change of threads costs more than a usual reply; ten thousand candidates hold up the loop.
+        if options.alignments or len(scored.outcomes) > _PACKED_IN_PLACE:
+            return await asyncio.to_thread(pack_response)
+        return pack_response()
 
     async def _query(
         self, principal: Principal, request: rerank_pb2.RerankRequest, options: Options

@@ -1,7 +1,7 @@
 """IndexDocument, SearchExact, Encode, and the stream."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import grpc
 import numpy as np
@@ -18,7 +18,8 @@ from folio.rerank.v1 import (
 from native.maxsim import Tiles
 from services.colbert.cache import TileCache
 from services.colbert.matrices import unpack
-from services.colbert.stage import Stage
+from services.colbert.settings import ColbertSettings
+from services.colbert.stage import Stage, open_stage
 from services.rpc.identity import Principal
 from services.rpc.testing import running
 from tests.colbert.conftest import AddDocument
@@ -144,6 +145,31 @@ class TestSearchExact:
         found = await self.search(stage, mine, limit=2)
         assert [hit.chunk_id for hit in found.hits] == chunks[:2]
 
+    async def test_a_document_deleted_meanwhile_takes_only_its_own_hits(
+        self,
+        stage: Stage,
+        postgres: Postgres,
+        add_document: AddDocument,
+        delete_document: Callable[[int], None],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        mine = Principal(postgres.organization())
+        _, kept = add_document(mine.organization_id, BODIES)
+        gone, chunks = add_document(mine.organization_id, BODIES)
+        await self.search(stage, mine)  # both are in memory now
+        filtered = stage.reranker._store.filtered
+
+        async def then_deleted(*arguments: object) -> list[int]:
+            found = await filtered(*arguments)  # type: ignore[arg-type]
+            assert set(chunks) <= set(found)
+            delete_document(gone)
+            stage.reranker._chunks._visibility.changed(mine.organization_id)
+            return found
+
+        monkeypatch.setattr(stage.reranker._store, "filtered", then_deleted)
+        found = await self.search(stage, mine, limit=10)
+        assert sorted(hit.chunk_id for hit in found.hits) == kept
+
     async def test_filters_restrict_it(
         self, stage: Stage, postgres: Postgres, add_document: AddDocument
     ) -> None:
@@ -204,6 +230,24 @@ async def test_encode_gives_vectors_that_score_like_the_texts(channel: grpc.aio.
     assert [r.score for r in by_vector.results] == pytest.approx(
         [r.score for r in by_text.results], abs=0.02
     )
+
+
+async def test_encode_refuses_more_than_a_message_holds(
+    colbert_settings: ColbertSettings, stage: Stage, acme: Principal
+) -> None:
+    settings = colbert_settings.model_copy(update={"max_message_bytes": 2**20})
+    async with (
+        open_stage(settings, stage.reranker.encoding.encoder) as small,
+        running("colbert", small.register, acme) as channel,
+    ):
+        stub = late_interaction_pb2_grpc.LateInteractionServiceStub(channel)
+        request = late_interaction_pb2.EncodeRequest(
+            texts=["word " * 500] * 2, encode_as=late_interaction_pb2.ENCODE_AS_DOCUMENT
+        )
+        with pytest.raises(grpc.aio.AioRpcError) as failure:
+            await stub.Encode(request, timeout=60)
+    assert failure.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert "send fewer at once" in (failure.value.details() or "")
 
 
 class TestStream:
