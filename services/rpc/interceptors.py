@@ -10,6 +10,7 @@ import logging
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any, NoReturn
 
 import grpc
@@ -161,11 +162,16 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         ) -> AsyncIterator[Any]:
             call = _Call(self, method, context)
             try:
-                async for response in behaviour(call.open(request), context):
-                    yield response
+                async with aclosing(behaviour(call.open(request), context)) as responses:
+                    async for response in responses:
+                        yield response
+            except GeneratorExit:
+                # The caller left while a response was being sent: gRPC drops the generator without a word.
+                call.left()
+                raise
             except asyncio.CancelledError:
                 await call.cancelled()
-            except (GeneratorExit, KeyboardInterrupt, SystemExit):
+            except (KeyboardInterrupt, SystemExit):
                 raise
             # A panic in Rust (tokenizers, pydantic) is no Exception, and would leave the caller hanging.
             except BaseException as error:  # noqa: BLE001  (mapped, never swallowed)
@@ -259,11 +265,15 @@ class _Call:
             self._task.uncancel()
             await self._end(DeadlineExceeded("the call took longer than the service allows"))
         if self._task is not None and self._task.cancelling():
-            self._code = grpc.StatusCode.CANCELLED
+            self.left()
             raise asyncio.CancelledError
         await self._end(
             Internal("the work was cancelled inside the service", reason="INNER_CANCEL")
         )
+
+    def left(self) -> None:
+        """Notes that the caller did not stay for the end."""
+        self._code = grpc.StatusCode.CANCELLED
 
     async def _end(self, error: FolioError) -> NoReturn:
         self._code = GRPC_CODES[int(error.code)]

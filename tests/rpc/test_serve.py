@@ -13,7 +13,7 @@ from google.rpc import error_details_pb2, status_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from folio.gateway.v1 import gateway_pb2
-from services.rpc import deadline, identity
+from services.rpc import deadline, identity, telemetry
 from services.rpc.errors import FolioError, ResourceExhausted
 from services.rpc.identity import Principal
 from services.rpc.serve import start
@@ -213,6 +213,43 @@ async def test_a_client_that_leaves_cancels_the_work(kind: str) -> None:
         await asyncio.wait_for(entered.wait(), 20)
         pending.cancel()
         await asyncio.wait_for(left.wait(), 20)
+
+
+async def test_a_stream_that_nobody_reads_to_the_end_is_closed_and_counted_as_cancelled() -> None:
+    closed = asyncio.Event()
+
+    async def endless(request: object, context: object) -> AsyncIterator[Text]:
+        try:
+            while True:
+                yield Text(value="x" * 2**20)
+        finally:
+            closed.set()
+
+    def register(server: grpc.aio.Server) -> list[str]:
+        handler = grpc.unary_stream_rpc_method_handler(
+            endless,
+            request_deserializer=gateway_pb2.GetDocumentRequest.FromString,
+            response_serializer=Text.SerializeToString,
+        )
+        server.add_generic_rpc_handlers(
+            (grpc.method_handlers_generic_handler("folio.test.Endless", {"stream": handler}),)
+        )
+        return ["folio.test.Endless"]
+
+    def counted(code: str) -> float:
+        return telemetry.CALLS.labels("/folio.test.Endless/stream", code)._value.get()
+
+    async with running("probe", register, ACME) as channel:
+        method = channel.unary_stream(
+            "/folio.test.Endless/stream",
+            request_serializer=gateway_pb2.GetDocumentRequest.SerializeToString,
+            response_deserializer=Text.FromString,
+        )
+        replies = method(GOOD, timeout=20)
+        await replies.read()
+        replies.cancel()
+        await asyncio.wait_for(closed.wait(), 20)
+    assert (counted("OK"), counted("CANCELLED")) == (0, 1)
 
 
 @pytest.mark.parametrize("kind", KINDS)
