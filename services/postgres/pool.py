@@ -30,10 +30,11 @@ RECONNECT_S = 4.0
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
+# pg_temp last: unnamed it comes first, and where PUBLIC may make temporary tables one could stand in for ours.
 _BEGIN = """
 select set_config('app.organization_id', %(organization)s, true),
        set_config('app.rooftop_id', %(rooftop)s, true),
-       set_config('search_path', 'folio, public', true),
+       set_config('search_path', 'folio, public, pg_temp', true),
        set_config('statement_timeout', %(statement_ms)s, true),
        set_config('idle_in_transaction_session_timeout', %(statement_ms)s, true),
        set_config('hnsw.ef_search', %(ef_search)s, true),

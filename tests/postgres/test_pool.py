@@ -29,7 +29,7 @@ async def test_settings_hold_on_every_checkout(pool: TenantPool, acme: Principal
         assert await value(pool, acme, "show statement_timeout") == "30s"
         assert await value(pool, acme, "show hnsw.ef_search") == "200"
         assert await value(pool, acme, "show hnsw.iterative_scan") == "strict_order"
-        assert await value(pool, acme, "show search_path") == "folio, public"
+        assert await value(pool, acme, "show search_path") == "folio, public, pg_temp"
 
 
 async def test_a_slow_statement_ends_at_its_limit(pool: TenantPool, acme: Principal) -> None:

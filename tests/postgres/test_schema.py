@@ -2,8 +2,10 @@
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from services.postgres import gates
+from services.postgres import pool as pool_module
 from services.postgres.migrate import latest, migrate
 from services.postgres.pool import TenantPool
 from services.retriever.admin import MIGRATIONS
@@ -11,6 +13,8 @@ from services.rpc.errors import FailedPrecondition
 from tests.conftest import Postgres
 
 pytestmark = pytest.mark.integration
+
+BEGIN = {"organization": "1", "rooftop": "", "statement_ms": "1000", "ef_search": "40"}
 
 
 def rows(url: str, query: str) -> list[tuple[object, ...]]:
@@ -73,12 +77,40 @@ def test_the_application_cannot_make_functions_or_tables(postgres: Postgres) -> 
         "create function public.f() returns int language sql as 'select 1'",
         "create table folio.t (a int)",
         "create table public.t (a int)",
+        # It would come before folio.chunks in the search path, for every later request on its connection.
+        "create temporary table chunks (a int)",
     ):
         with (
             psycopg.connect(postgres.url) as connection,
             pytest.raises(psycopg.errors.InsufficientPrivilege),
         ):
             connection.execute(statement.encode())
+
+
+def test_an_owner_of_the_tables_alone_migrates_and_temporary_tables_stand_behind_ours(
+    postgres: Postgres,
+) -> None:
+    """Where somebody else owns the database, PUBLIC keeps TEMPORARY, and the search path has to do."""
+    with psycopg.connect(postgres.admin_url, autocommit=True) as connection:
+        connection.execute("create role tables_only login createrole")
+        connection.execute("create database shared")
+        connection.execute("grant create on database shared to tables_only")
+    shared = make_conninfo(postgres.admin_url, dbname="shared")
+    try:
+        with psycopg.connect(shared, autocommit=True) as connection:
+            connection.execute("create extension vector with schema public")
+            connection.execute("alter schema public owner to tables_only")
+        owner = make_conninfo(shared, user="tables_only")
+        assert migrate(owner, MIGRATIONS) == latest(MIGRATIONS)
+        with psycopg.connect(owner) as connection:
+            connection.execute("create temporary table documents (stolen int)")
+            connection.execute(pool_module._BEGIN, BEGIN)
+            found = connection.execute("select 'documents'::regclass = 'folio.documents'::regclass")
+            assert found.fetchone() == (True,)
+    finally:
+        with psycopg.connect(postgres.admin_url, autocommit=True) as connection:
+            connection.execute("drop database shared")
+            connection.execute("drop role tables_only")
 
 
 def test_migrating_twice_changes_nothing(postgres: Postgres) -> None:
