@@ -67,7 +67,7 @@ check-native: $(VENV)/.dev    ## the C library: warnings, sanitizers, a short fu
 bench: $(VENV)/.dev           ## MaxSim against its peers, and the reranker service
 	PYTHON=$(BIN)/python bench/run.sh
 
-bench-peers: $(VENV)/.dev     ## the same, with all peers installed in a virtual environment of their own
+bench-peers: $(VENV)/.dev     ## install the peers that `make bench` compares with, in an environment of their own
 	PYTHON=$(BIN)/python bench/run.sh --peers
 
 eval: $(VENV)/.run            ## the ladder on our working questions, with intervals and a report

@@ -1,6 +1,6 @@
 #!/bin/sh
 # What `make bench` runs; arguments go to each part (--quick). PYTHON is the environment's own.
-# The peers live in an environment of their own, made once by: bench/run.sh --peers
+# The peers live in an environment of their own, made once by: bench/run.sh --peers (`make bench-peers`)
 set -eu
 cd "$(dirname "$0")/.."
 python=${PYTHON:-.venv/bin/python}
@@ -10,6 +10,4 @@ if [ "${1:-}" = --peers ]; then
     exec build/bench-venv/bin/python -m pip install --quiet -r bench/peers.txt
 fi
 "$python" -m bench.kernel "$@"
-if [ -f bench/service.py ]; then
-    "$python" -m bench.service "$@"
-fi
+"$python" -m bench.service "$@"

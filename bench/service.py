@@ -8,6 +8,7 @@ build/bench.json ("service") and prints one table.
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import socket
@@ -17,7 +18,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,7 +89,7 @@ def main() -> None:
     _report(rows)
 
 
-@contextmanager
+@contextlib.contextmanager
 def _server(changes: dict[str, str]) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -222,15 +222,13 @@ def _row(name: str, dim: int, clients: int, times: list[float], elapsed: float) 
 async def _until_serving(health: Any) -> None:
     request = health_pb2.HealthCheckRequest(service="folio.rerank.v1.RerankService")
     until = time.monotonic() + 60
-    while True:
-        try:
+    while time.monotonic() < until:
+        with contextlib.suppress(grpc.aio.AioRpcError):
             reply = await health.Check(request, timeout=5, wait_for_ready=True)
             if reply.status == health_pb2.HealthCheckResponse.SERVING:
                 return
-        except grpc.aio.AioRpcError:
-            if time.monotonic() > until:
-                raise
         await asyncio.sleep(0.1)
+    raise SystemExit("the server did not get ready within 60 s; its log is above")
 
 
 def _insert(admin_url: str, organization: int) -> tuple[int, list[int]]:
