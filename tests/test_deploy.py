@@ -76,6 +76,30 @@ def test_kubernetes_probes_ask_the_stage_for_itself(stage: str) -> None:
     assert service["spec"]["clusterIP"] == "None", "clients must see every replica"
 
 
+@pytest.mark.parametrize("stage", STAGES)
+def test_the_network_lets_callers_and_prometheus_in(stage: str) -> None:
+    policies = [part["spec"] for part in manifests() if part["kind"] == "NetworkPolicy"]
+
+    def chooses(selector: dict[str, Any]) -> bool:
+        labels = selector.get("matchLabels", {}).get("app", stage) == stage
+        return labels and all(stage in e["values"] for e in selector.get("matchExpressions", []))
+
+    doors = {
+        port["port"]
+        for policy in policies
+        if chooses(policy["podSelector"])
+        for rule in policy.get("ingress", [])
+        for port in rule["ports"]
+    }
+    template = next(
+        part["spec"]["template"]
+        for part in manifests()
+        if part["kind"] == "Deployment" and part["metadata"]["name"] == stage
+    )
+    scraped = int(template["metadata"]["annotations"]["prometheus.io/port"])
+    assert doors == {7400, scraped}
+
+
 def test_variables_in_the_files_exist() -> None:
     for path in [DEPLOY / "Dockerfile", *(DEPLOY / "kubernetes").glob("*.yaml")]:
         used = set(re.findall(r"\b(FOLIO_[A-Z_]+|DATABASE_[A-Z_]+)\b", path.read_text()))
