@@ -30,9 +30,11 @@ _BLOCKS = frozenset(
 _LINES = frozenset(("li", "tr", "dt", "dd"))  # A line of their own, without an empty one between.
 _CELLS = frozenset({"td", "th"})
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
+# Letters below 2 px, which is 1.5 pt, are not legible (see hidden.py); 0.9em are.
 _UNSEEN_STYLE = re.compile(
-    r"display:none|visibility:hidden|opacity:0(?:\.0+)?(?:;|$)|font-size:0(?:\.\d+)?(?:px|pt|em|rem|%)?(?:;|$)"
-    r"|text-indent:-\d{3,}|(?:left|top):-\d{3,}"
+    r"display:none|visibility:hidden|(?<![\w-])opacity:(?:0(?:\.0+)?|\.0+)(?![\d.])"
+    r"|font-size:(?:(?:0(?:\.0+)?|\.0+)(?![\d.])|(?:[01](?:\.\d+)?|\.\d+)px|(?:0?\.\d+|1(?:\.[0-4]\d*)?)pt)"
+    r"|text-indent:-\d{3,}|(?<![\w-])(?:left|top):-\d{3,}|margin-(?:left|top):-\d{4,}"
 )
 _BLANK = re.compile(r"[ \t\n\f\r]+")
 
@@ -66,8 +68,10 @@ class _Text:
 
 def parse(data: bytes, title: str, fallback_title: str) -> ParsedDocument:
     """One page labelled "1". Titles: the one given, <title>, the first heading, `fallback_title`."""
-    charset = _CHARSET.search(data[:2048])
-    raw, warnings = plain.decode(data, charset[1].decode("ascii").lower() if charset else "")
+    found_charset = _CHARSET.search(data[:2048])
+    charset = found_charset[1].decode("ascii").lower() if found_charset else ""
+    # Where "charset" can be read in single bytes, they are not UTF-16 or UTF-32, whatever it says.
+    raw, warnings = plain.decode(data, "" if charset.startswith(("utf-16", "utf-32")) else charset)
     tree = LexborHTMLParser(raw.encode("utf-8", "replace"))
     found = _walk(tree.root)
     cleaned = clean("".join(found.parts))

@@ -112,9 +112,41 @@ class TestHtml:
         ]
         assert document.warnings == ("hidden elements left out: 3",)
 
+    @pytest.mark.parametrize(
+        ("style", "seen"),
+        [
+            ("font-size: 0.9em", True),
+            ("font-size:0.875rem; color:red", True),
+            ("font-size:10px", True),
+            ("opacity:0.5", True),
+            ("opacity: inherit", True),
+            ("margin-top:-100px", True),
+            ("fill-opacity:0", True),
+            ("font-size:0", False),
+            ("font-size: 0 !important; color: red", False),
+            ("font-size:0.0em", False),
+            ("font-size:1px", False),
+            ("font-size:.5pt", False),
+            ("opacity:0!important", False),
+            ("opacity: 0%", False),
+            ("position:absolute;left:-9999px", False),
+            ("margin-left:-9999px", False),
+            ("text-indent:-9999px", False),
+            ("visibility: hidden", False),
+        ],
+    )
+    def test_a_style_hides_only_what_it_makes_illegible(self, style: str, seen: bool) -> None:
+        page = f'<p>before</p><p style="{style}">words</p>'
+        assert ("words" in html.parse(page.encode(), "", "").text) is seen
+
     def test_the_charset_that_the_page_names(self) -> None:
         page = '<meta charset="iso-8859-5"><p>Привет'
         assert html.parse(page.encode("iso-8859-5"), "", "").text == "Привет"
+
+    def test_a_page_that_says_utf_16_in_single_bytes_is_utf_8(self) -> None:
+        """WHATWG HTML, 13.2.3.2: a meta element can only be read where it is not UTF-16."""
+        page = '<meta charset="utf-16le"><p>Été '
+        assert html.parse(page.encode(), "", "").text == "Été"
 
     def test_an_unknown_charset_is_no_error(self) -> None:
         assert html.parse(b'<meta charset="klingon"><p>word', "", "").text == "word"
