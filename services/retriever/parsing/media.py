@@ -53,6 +53,7 @@ _HTML_STARTS = (b"<!doctype html", b"<html", b"<head", b"<body")
 _UNICODE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")
 _CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\r\f\x0b\x1b") + b"\x7f"
 _MAX_CONTROLS = 0.1
+_ZIP_LIST_BYTES = 2**18
 
 
 def media_type(data: bytes, file_name: str = "", declared: str = "") -> MediaType:
@@ -103,11 +104,12 @@ def _binary_kind(data: bytes) -> str:
 
 
 def _zip_kind(data: bytes) -> str:
-    # Only the list of names is read; nothing is unpacked.
+    # Only the list of names is read, which stands at the end; nothing is unpacked. A file may list millions of names,
+    # and this runs in the service's own process: one with more than a few thousand is just an archive.
     try:
-        names = zipfile.ZipFile(io.BytesIO(data)).namelist()
+        names = zipfile.ZipFile(io.BytesIO(data[-_ZIP_LIST_BYTES:])).namelist()
     except (zipfile.BadZipFile, ValueError, NotImplementedError, OverflowError):
-        return "a damaged ZIP archive"
+        return "a damaged ZIP archive" if len(data) <= _ZIP_LIST_BYTES else "a ZIP archive"
     for prefix, kind in _OFFICE:
         if any(name.startswith(prefix) for name in names):
             return kind

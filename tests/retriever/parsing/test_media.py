@@ -1,6 +1,8 @@
 """What a file is, by its bytes."""
 
 import io
+import os
+import tracemalloc
 import zipfile
 
 import pytest
@@ -58,3 +60,25 @@ def test_taken(data: bytes, name: str, declared: str, expected: MediaType) -> No
 def test_refused_saying_what_it_is(data: bytes, name: str, says: str) -> None:
     with pytest.raises(InvalidArgument, match=says):
         media_type(data, name)
+
+
+def test_an_office_file_with_a_large_picture_is_known_by_its_names() -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("word/media/picture.jpg", os.urandom(2**20))
+        archive.writestr("word/document.xml", "x")
+    with pytest.raises(InvalidArgument, match="docx"):
+        media_type(file.getvalue(), "a.docx")
+
+
+def test_an_archive_of_a_hundred_thousand_names_costs_no_memory() -> None:
+    entry = b"PK\x01\x02" + bytes(24) + b"\x01" + bytes(17) + b"a"
+    names = entry * 100_000
+    end = b"PK\x05\x06" + bytes(8) + len(names).to_bytes(4, "little") + b"\x04" + bytes(5)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidArgument, match="ZIP archive"):
+            media_type(b"PK\x03\x04" + names + end, "a.zip")
+        assert tracemalloc.get_traced_memory()[1] < 3 * len(names)
+    finally:
+        tracemalloc.stop()
