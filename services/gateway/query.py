@@ -30,7 +30,7 @@ from services.gateway.steps.find_scope import Scoped, Vocabularies, find_scope
 from services.gateway.steps.generate import generate
 from services.gateway.steps.ground import ground
 from services.gateway.steps.locate import locate
-from services.gateway.steps.log import log_query, log_search
+from services.gateway.steps.log import log_query, log_search, log_unfinished
 from services.gateway.steps.passages import passages
 from services.gateway.steps.rerank import rerank
 from services.gateway.steps.rewrite import rewrite
@@ -100,11 +100,20 @@ class Query:
     async def _answer(
         self, request: gateway_pb2.AskRequest, account: Account, show_progress: bool
     ) -> gateway_pb2.AskResponse:
-        settings, stages, ledger = self._settings, self._stages, self._ledger
         call = self._call(request.stages, account, request.request_id)
-        caller = restriction_of(request.filter)
-        asked = _text("question", request.question)
         identity.enter(identity.current(), call.request_id)
+        try:
+            return await self._steps(request, call, show_progress)
+        except (Exception, asyncio.CancelledError) as error:
+            await log_unfinished(call, self._stages.retriever, request, error)
+            raise
+
+    async def _steps(
+        self, request: gateway_pb2.AskRequest, call: Call, show_progress: bool
+    ) -> gateway_pb2.AskResponse:
+        settings, stages, ledger = self._settings, self._stages, self._ledger
+        account, caller = call.account, restriction_of(request.filter)
+        asked = _text("question", request.question)
         reply = gateway_pb2.AskResponse(request_id=call.request_id)
         account.emit(Event(started=gateway_pb2.Started(request_id=call.request_id)))
 
@@ -203,7 +212,7 @@ class Query:
         hits, scoped = await self._candidates(call, queries, scoped, caller, limits)
         route = self._router.decide(hits.scored, len(hits))
         hits, _ = self._spread(hits, route, limits.crossencoder)
-        log_search(call, len(hits))
+        await log_search(call, self._stages.retriever, question, len(hits))
         return replies.search_response(call, hits, scoped, trace=request.trace)
 
     def _call(self, stages: gateway_pb2.Stages, account: Account, request_id: str) -> Call:

@@ -131,7 +131,7 @@ class GatewaySettings(ServerSettings):
                 "minilm",
                 "onnx",
                 "pylate",
-                "sentence_transformers",
+                "sentence-transformers",
                 "synonyms",
             }
         ),

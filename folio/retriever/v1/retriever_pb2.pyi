@@ -909,7 +909,7 @@ class LogQueryRequest(_message.Message):
     def stages(self) -> _containers.RepeatedCompositeFieldContainer[_stage_pb2.StageReport]: ...
     @_builtins.property
     def egress(self) -> _containers.RepeatedCompositeFieldContainer[Global___EgressEntry]:
-        """Where any text left the suite: provider and purpose, one entry a call."""
+        """Where any text left the suite: one entry for each provider and purpose."""
 
     def __init__(
         self,

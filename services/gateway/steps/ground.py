@@ -12,6 +12,8 @@ from services.gateway.steps.generate import Draft
 
 PART = 0.7
 MAX_EVIDENCE = 20
+# Sentences judged at once: a long answer must not fill the generator's queue and so escape its judge.
+AT_ONCE = 4
 
 _UNFINISHED = {
     generator_pb2.FINISH_MAX_TOKENS: "the answer was cut off by the limit of its length",
@@ -36,23 +38,30 @@ async def ground(
             if not described.judges:
                 step.degrade("a judge was asked for, and the generator has none")
             else:
-                verdict = await _judged(call, generator, ledger, verdict, threshold)
+                # A judge of another name than the generator's model runs inside the stage.
+                about = described.capabilities
+                sent = about.details.get("judge") == about.model
+                verdict = await _judged(
+                    call, generator, ledger if sent else None, verdict, threshold
+                )
     return verdict
 
 
 async def _judged(
-    call: Call, generator: Generator, ledger: Ledger, verdict: Verdict, threshold: float
+    call: Call, generator: Generator, ledger: Ledger | None, verdict: Verdict, threshold: float
 ) -> Verdict:
     """Every sentence that states a fact is read beside its quotes; one that finds too little support fails."""
-    seconds = call.deadline.share(PART)
+    places = asyncio.Semaphore(AT_ONCE)
 
     async def support(sentence: CheckedSentence) -> float:
         request = generator_pb2.JudgeRequest(
             sentence=sentence.text,
             evidence=[quote.text for quote in sentence.quotes[:MAX_EVIDENCE]],
         )
-        await ledger.note(call.account, generator, "judge", request)
-        reply = await generator.call(generator.stub.Judge, request, seconds)
+        async with places:
+            if ledger is not None:
+                await ledger.note(call.account, generator, "judge", request)
+            reply = await generator.call(generator.stub.Judge, request, call.deadline.share(PART))
         call.account.spend(reply.usage)
         return reply.support
 

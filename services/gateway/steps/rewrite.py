@@ -53,7 +53,9 @@ async def rewrite(
                 if turn.text.strip()
             ],
         )
-        if (await generator.described(call.deadline.share(PART))).rewrites_with_model:
+        # Without a conversation there is nothing to resolve, and no model is asked.
+        described = await generator.described(call.deadline.share(PART))
+        if described.rewrites_with_model and request.history:
             await ledger.note(call.account, generator, "rewrite", request)
         reply = await generator.call(generator.stub.Rewrite, request, call.deadline.share(PART))
         call.account.spend(reply.usage)
