@@ -86,10 +86,15 @@ class Case:
         return self.grades or {item.id: item.grade for item in self.relevant}
 
     def answers_from(self, document: str, first: int, last: int) -> bool:
-        """A page of this span is one that answers (any page, where whole documents are judged)."""
+        """A page of this span is one that answers (any page, where whole documents are judged).
+
+        Where other pages have a higher grade, one of grade 1 only looks right: an answer from it is from a wrong page.
+        """
+        least = min(2, max((item.grade for item in self.relevant), default=1))
         return document in self.grades or any(
             document == item.document and first <= item.last and item.first <= last
             for item in self.relevant
+            if item.grade >= least
         )
 
     @property

@@ -1,5 +1,7 @@
 """What an answer is worth, and how ranked chunks become ranked items."""
 
+from dataclasses import replace
+
 import pytest
 
 from evals.answers import Answer, citation_precision, includes, rates, score_answer
@@ -77,6 +79,16 @@ def test_citation_precision_counts_pages() -> None:
     assert citation_precision(ASKED, answered("x", PAGE, OTHER, OTHER, OTHER)) == 0.25
     assert citation_precision(ASKED, Answer("abstained")) is None
     assert citation_precision(HOPELESS, answered("x", PAGE)) is None
+
+
+def test_an_answer_from_the_other_edition_is_wrong_however_well_it_is_cited() -> None:
+    editions = replace(
+        ASKED, relevant=(Relevant("handbook", 7, 7, 3), Relevant("old handbook", 7, 7, 1))
+    )
+    old = answered("Staff have 25 days.", Place("old handbook", 7, 7))
+    assert score_answer(editions, old) == "wrong"
+    assert citation_precision(editions, old) == 0.0
+    assert score_answer(editions, answered("Staff have leave.", PAGE)) == "grounded"
 
 
 def test_rates_by_hand() -> None:
