@@ -123,6 +123,9 @@ def draft(
     ),
     count: Annotated[int, typer.Option(min=1, max=200, help="drafts per document")] = 3,
     by_rule: Annotated[bool, typer.Option(help="without a language model")] = False,
+    corpus: Annotated[
+        Path, typer.Option(help="manifest of the documents; ours if left out")
+    ] = making.CORPUS,
     address: Address = "",
     key: Key = None,
 ) -> None:
@@ -138,8 +141,8 @@ def draft(
             )
         )
         output.parent.mkdir(parents=True, exist_ok=True)
-        corpus = os.path.relpath(making.HERE / "corpus" / "manifest.yaml", output.parent)
-        output.write_text(drafting.to_yaml(drafts, corpus), encoding="utf-8")
+        beside = os.path.relpath(corpus, output.parent)
+        output.write_text(drafting.to_yaml(drafts, beside), encoding="utf-8")
     showing.console.print(
         f"{len(drafts)} drafts in {output}: read each, then take its tag `draft` away"
     )

@@ -18,6 +18,7 @@ from services.rpc.errors import FailedPrecondition
 
 HERE = Path(__file__).parent
 GOLDEN = HERE / "golden" / "folio.yaml"
+CORPUS = HERE / "corpus" / "manifest.yaml"
 BASELINE = HERE / "baseline.json"
 RESULTS = HERE.parent / "docs" / "results"
 FOLDER = Path("build/eval")

@@ -96,7 +96,8 @@ async def open_target(
     missing = sorted(names.keys() - keys.keys())
     if missing:
         raise InvalidArgument(
-            f"no API key for {', '.join(missing)}; pass --key NAME=KEY for each, or --keys FILE"
+            f"no API key for {', '.join(missing)}; pass --key NAME=KEY for each, make them with"
+            " `folio up --create NAME`, or leave it to --start FOLDER"
         )
     async with AsyncExitStack() as stack:
         found = {}
