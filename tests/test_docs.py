@@ -1,10 +1,17 @@
 """The documents name only what there is."""
 
 import re
+import shlex
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
+
+from evals.bench_cli import app as benchmarks
+from evals.cli import app as evaluation
+from folio.cli.commands import app
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [
@@ -54,3 +61,37 @@ def test_targets_that_documents_name_are_in_the_makefile() -> None:
     for document in DOCUMENTS:
         for words in re.findall(r"(?:`|^ {4})make ([a-z -]+)", (ROOT / document).read_text(), re.M):
             assert set(words.split()) <= targets, document
+
+
+def misspelt(command: Any, words: list[str]) -> str:
+    """The first word of a command line that is no command or option of `command`; "" if there is none."""
+    words = list(words)
+    while words:
+        word = words.pop(0)
+        if word.startswith("-"):
+            known = {name: each for each in command.params for name in each.opts}
+            if word not in known:
+                return word
+            if not known[word].is_flag:
+                del words[:1]
+        elif hasattr(command, "commands"):
+            if word not in command.commands:
+                return word
+            command = command.commands[word]
+    return ""
+
+
+def test_commands_that_documents_name_exist() -> None:
+    root: Any = typer.main.get_command(app)
+    # The two that hand their words on.
+    root.commands |= {
+        "eval": typer.main.get_command(evaluation),
+        "bench": typer.main.get_command(benchmarks),
+    }
+    results = [str(path.relative_to(ROOT)) for path in (ROOT / "docs" / "results").glob("*.md")]
+    for document in [*DOCUMENTS, *results]:
+        text = (ROOT / document).read_text()
+        for line in re.findall(r"(?:^ {4}|`|\.venv/bin/)folio ([^`\n#]*)", text, re.M):
+            assert not misspelt(root, shlex.split(line)), f"{document}: folio {line}"
+    assert misspelt(root, ["eval", "gait"]) == "gait"
+    assert misspelt(root, ["eval", "gate", "--keys", "x"]) == "--keys"
