@@ -4,7 +4,6 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 
 import grpc
 
@@ -18,6 +17,7 @@ from services.generator.judges import Judge
 from services.generator.rewrite import MAX_TURNS, Rewriter
 from services.generator.websearch import WebSearch
 from services.rpc import deadline, identity
+from services.rpc.build import package_version
 from services.rpc.errors import FailedPrecondition
 from services.rpc.limits import Gate
 
@@ -158,7 +158,7 @@ class GeneratorServicer(generator_pb2_grpc.GeneratorServiceServicer):
         return pb.GetCapabilitiesResponse(
             capabilities=stage_pb2.Capabilities(
                 service="generator",
-                version=_version(),
+                version=package_version(),
                 provider=parts.generator.provider,
                 model=parts.generator.model,
                 limits={
@@ -177,10 +177,3 @@ class GeneratorServicer(generator_pb2_grpc.GeneratorServiceServicer):
             judges=parts.judge is not None,
             searches_web=parts.web is not None,
         )
-
-
-def _version() -> str:
-    try:
-        return version("folio")
-    except PackageNotFoundError:
-        return "0"

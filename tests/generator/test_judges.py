@@ -78,7 +78,13 @@ async def test_the_llm_judge_reads_a_probability(reply: str, support: float) -> 
     assert done.usage.output_tokens == 4
 
 
-@pytest.mark.parametrize("reply", ["yes", '{"support": 7}', '{"support": "high"}', ""])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *("yes", '{"support": 7}', '{"support": "high"}', ""),
+        *('{"support": 10}', '{"support": 100}', '{"support": 1e-3}', '{"support": 1/10}'),
+    ],
+)
 async def test_the_llm_judge_does_not_guess(reply: str) -> None:
     with pytest.raises(Aborted):
         await LlmJudge(Model(reply), 5).judge(TRUE, EVIDENCE, Deadline.after(5))

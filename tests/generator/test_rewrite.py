@@ -222,3 +222,5 @@ async def test_where_the_model_fails_the_rules_answer_and_it_says_so(name: str) 
     assert done.method == "rules"
     assert done.degraded_reason
     assert "Merrow" not in done.degraded_reason
+    # What was answered was paid for, usable or not.
+    assert bool(done.usage.output_tokens) == (name != "an error")

@@ -60,8 +60,12 @@ class Synonyms:
     def variants(self, question: str, limit: int) -> list[str]:
         """The question with one of its terms replaced by another of its group, at most `limit`, none equal to it."""
         found: dict[str, None] = {}
+        folded = question.casefold()
         for group in self.groups:
             for term in sorted(group, key=len, reverse=True):
+                # A file may hold a hundred thousand terms: patterns are made for those few that can match.
+                if term.casefold() not in folded:
+                    continue
                 pattern = re.compile(rf"(?<!\w){re.escape(term)}(?!\w)", re.IGNORECASE)
                 if not pattern.search(question):
                     continue
@@ -152,9 +156,15 @@ class SynonymExpander:
         ]
         variants: tuple[Variant, ...] = ()
         if Method.SYNONYMS in methods:
-            synonyms, problem = await asyncio.to_thread(self._folder.of, organization_id)
+            texts, problem = await asyncio.to_thread(
+                self._texts, organization_id, question, min(limit, MAX_VARIANTS)
+            )
             if problem:
                 reasons.append(f"synonyms: {problem}")
-            texts = synonyms.variants(question, min(limit, MAX_VARIANTS))
             variants = tuple(Variant(text, Method.SYNONYMS) for text in texts)
         return Expansion(variants, degraded_reason="; ".join(reasons))
+
+    def _texts(self, organization_id: int, question: str, limit: int) -> tuple[list[str], str]:
+        """Blocks."""
+        synonyms, problem = self._folder.of(organization_id)
+        return synonyms.variants(question, limit), problem

@@ -49,7 +49,8 @@ class LlmJudge:
 
 
 def _probability(reply: str) -> float:
-    found = re.search(r'"support"\s*:\s*(\d(?:\.\d+)?)', reply)
+    # A whole number: of "95", "10" or "1e-3" the first digit alone would be another.
+    found = re.search(r'"support"\s*:\s*(\d+(?:\.\d+)?)\s*[,}]', reply)
     value = float(found.group(1)) if found else -1.0
     if not 0 <= value <= 1:
         raise Aborted("the model did not reply in the agreed form", reason="INCOMPLETE")

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Sequence
 
+from services.generator.answers import NOTHING
 from services.generator.llm import Completion, Llm
 from services.generator.rewrite import MAX_TURNS, Rewrite, Turn
 from services.generator.rewrite.rules import needs_history, rewrite
@@ -35,12 +36,15 @@ class ModelRewriter:
         turns = [turn for turn in history[-MAX_TURNS:] if turn.text.strip()]
         if not turns or len(question) > MAX_QUESTION_CHARS:
             return rewrite(question, turns)
+        # A reply that cannot be used has been paid for all the same.
+        usage = NOTHING
         try:
             seconds = min(self._seconds, deadline.share(SHARE))
             async with asyncio.timeout(seconds):
                 done = await self._llm.complete(
                     _SYSTEM, _prompt(question, turns), max_tokens=300, seconds=seconds
                 )
+            usage = done.usage
             return self._read(done, question, turns)
         except (FolioError, TimeoutError) as error:
             reason = error.message if isinstance(error, FolioError) else "the model took too long"
@@ -52,7 +56,8 @@ class ModelRewriter:
             fallback.clarification,
             fallback.unchanged,
             fallback.method,
-            degraded_reason=reason,
+            usage,
+            reason,
         )
 
     def _read(self, done: Completion, question: str, turns: Sequence[Turn]) -> Rewrite:
