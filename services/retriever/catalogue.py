@@ -169,6 +169,17 @@ async def chunks(
     return [found[identifier] for identifier in dict.fromkeys(ids) if identifier in found]
 
 
+async def documents_of(
+    connection: Connection, organization_id: int, ids: Sequence[int]
+) -> dict[int, int]:
+    """The document of each of these chunks that is served and the principal's."""
+    rows = await connection.execute(
+        "select id, document_id from chunks where organization_id = %s and live and id = any(%s)",
+        [organization_id, list(ids)],
+    )
+    return dict(await rows.fetchall())
+
+
 async def scopes(connection: Connection, organization_id: int) -> Scopes:
     """The collections, kinds and newest documents that are served."""
     parameters = {"organization": organization_id, "limit": MAX_SCOPE_DOCUMENTS}

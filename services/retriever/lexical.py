@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 MAX_CODE_CHARS = 64
 MAX_QUERY_WORDS = 256
+MAX_QUERY_CHARS = 8192
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 
 _TOKEN = re.compile(r"\S+")
@@ -93,9 +94,14 @@ def index_terms(text: str) -> str:
     return " ".join([*_code_terms(text), *bigrams(text), *_unaccented(text)])
 
 
+def bounded(text: str) -> str:
+    """As much of a query as the sparse leg reads: MAX_QUERY_WORDS distinct tokens within MAX_QUERY_CHARS."""
+    return " ".join(list(dict.fromkeys(_TOKEN.findall(text[:MAX_QUERY_CHARS])))[:MAX_QUERY_WORDS])
+
+
 def query_terms(text: str) -> str:
-    """The text of a sparse query: at most MAX_QUERY_WORDS distinct tokens, and their terms."""
-    kept = " ".join(list(dict.fromkeys(_TOKEN.findall(text)))[:MAX_QUERY_WORDS])
+    """The text of a sparse query: what is read of it, and its terms."""
+    kept = bounded(text)
     return f"{kept} {' '.join(index_terms(kept).split()[: 2 * MAX_QUERY_WORDS])}"
 
 

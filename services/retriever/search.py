@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -135,7 +135,8 @@ class Searcher:
             hits = await self._hits(connection, principal, request, lists, fused)
         return Found(hits, steps, corrected)
 
-    async def _embed(self, request: Request, steps: list[Step]) -> list[Vectors]:
+    async def _embed(self, request: Request, steps: list[Step]) -> list[Vectors | None]:
+        """One for each query, none for a query that has no usable vector; nothing at all without the dense leg."""
         if not request.dense:
             steps.append(Step("embed", "skipped", 0.0, "the dense leg is left out"))
             return []
@@ -153,22 +154,26 @@ class Searcher:
         seconds = time.perf_counter() - start
         steps.append(Step("embed", "ran", seconds, model=self._embedder.model))
         usable = legs.finite(vectors)
-        return [vector for vector, good in zip(vectors, usable, strict=True) if good]
+        return [vector if good else None for vector, good in zip(vectors, usable, strict=True)]
 
     async def _dense(
         self,
         connection: Connection,
         within: Scope,
-        vectors: Sequence[Vectors],
+        vectors: Sequence[Vectors | None],
         depth: int,
         steps: list[Step],
     ) -> list[Ranked]:
-        if not vectors:
+        if all(vector is None for vector in vectors):
             steps.append(Step("dense", "skipped", 0.0, "no query vectors"))
             return []
         start = time.perf_counter()
         found = [
-            await legs.dense(connection, within, self._column, vector, depth, self._exact_below)
+            []
+            if vector is None
+            else await legs.dense(
+                connection, within, self._column, vector, depth, self._exact_below
+            )
             for vector in vectors
         ]
         how = "exact" if within.eligible <= self._exact_below else "hnsw"
@@ -191,8 +196,9 @@ class Searcher:
         corrected = 0
         for query in request.queries:
             if query.purpose is Purpose.HYPOTHETICAL:
+                lists.sparse.append([])
                 continue
-            text = query.text
+            text = lexical.bounded(query.text)
             if request.typos and query.purpose is Purpose.QUESTION:
                 correction = await vocabulary.correct(connection, within.organization_id, text)
                 text, corrected = correction.text, corrected + correction.corrected
@@ -217,8 +223,13 @@ class Searcher:
         lists: _Lists,
         fused: Sequence[tuple[int, float]],
     ) -> list[Hit]:
-        # Bounded per document only after the fact, so look at more than are returned.
-        candidates = fused if request.max_per_document else fused[: request.limit]
+        candidates = fused
+        if request.max_per_document:
+            documents = await catalogue.documents_of(
+                connection, principal.organization_id, [id for id, _ in fused]
+            )
+            candidates = _spread(fused, documents, request.max_per_document)
+        candidates = candidates[: request.limit]
         records = {
             record.id: record
             for record in await catalogue.chunks(
@@ -231,28 +242,32 @@ class Searcher:
         )
         dense_scores = dict(lists.dense[0]) if lists.dense else {}
         sparse_scores = dict(lists.sparse[0]) if lists.sparse else {}
-        seen: Counter[int] = Counter()
-        hits: list[Hit] = []
-        for identifier, score in candidates:
-            record = records.get(identifier)
-            if record is None:
-                continue
-            seen[record.document_id] += 1
-            if request.max_per_document and seen[record.document_id] > request.max_per_document:
-                continue
-            hits.append(
-                Hit(
-                    record,
-                    score,
-                    dense_ranks.get(identifier, 0),
-                    sparse_ranks.get(identifier, 0),
-                    dense_scores.get(identifier, 0.0),
-                    sparse_scores.get(identifier, 0.0),
-                )
+        return [
+            Hit(
+                records[identifier],
+                score,
+                dense_ranks.get(identifier, 0),
+                sparse_ranks.get(identifier, 0),
+                dense_scores.get(identifier, 0.0),
+                sparse_scores.get(identifier, 0.0),
             )
-            if len(hits) == request.limit:
-                break
-        return hits
+            for identifier, score in candidates
+            if identifier in records
+        ]
+
+
+def _spread(
+    fused: Sequence[tuple[int, float]], documents: Mapping[int, int], most: int
+) -> list[tuple[int, float]]:
+    """The best `most` of each document, in their order."""
+    seen: Counter[int] = Counter()
+    kept = []
+    for identifier, score in fused:
+        document = documents.get(identifier)
+        if document is not None and seen[document] < most:
+            seen[document] += 1
+            kept.append((identifier, score))
+    return kept
 
 
 def _all(lists: _Lists) -> list[Ranked]:

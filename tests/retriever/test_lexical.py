@@ -53,6 +53,9 @@ def test_a_query_is_bounded() -> None:
     assert len(lexical.query_terms("word " * 100_000)) < 100
     many = lexical.query_terms(" ".join(f"w{n}-1" for n in range(100_000)))
     assert len(many.split()) <= 3 * lexical.MAX_QUERY_WORDS
+    # PostgreSQL's parser takes one token of these for a hundred thousand words.
+    one = ",".join(f"w{n}" for n in range(100_000))
+    assert len(lexical.query_terms(one)) < 2 * lexical.MAX_QUERY_CHARS
 
 
 @given(st.text())

@@ -127,6 +127,23 @@ async def test_a_hypothetical_answer_goes_to_the_dense_leg_only(handbook: Caller
     assert {hit.sparse_rank for hit in found.hits} == {0}
 
 
+async def test_scores_are_with_the_first_query_even_where_a_leg_cannot_use_it(
+    handbook: Caller,
+) -> None:
+    """Runes are in no vocabulary, so the question has no vector; a hypothetical answer has no words."""
+    for kind, leg in (
+        (pb.QUERY_KIND_QUESTION, "dense"),
+        (pb.QUERY_KIND_HYPOTHETICAL, "sparse"),
+    ):
+        first = pb.Query(text="\u16a0\u16a2\u16a6 \u16a8\u16b1\u16b2", kind=kind)
+        second = pb.Query(text="parental leave", kind=pb.QUERY_KIND_PARAPHRASE)
+        found = await handbook.stub.Search(pb.SearchRequest(queries=[first, second]), timeout=30)
+        best = found.hits[0]
+        assert best.chunk.file_name == "leave.md"
+        assert getattr(best, f"{leg}_rank") == 1
+        assert getattr(best, f"{leg}_score") == 0.0
+
+
 async def test_each_filter_restricts_both_legs(caller: Caller) -> None:
     await caller.ingest(
         "Rail tickets are refunded in full. " * 3,
@@ -172,6 +189,7 @@ async def test_at_most_so_many_of_one_document(caller: Caller) -> None:
     await caller.ingest("Rail tickets are refunded at the counter of the office.", "short.txt")
     found = await caller.search("rail tickets refunded", max_per_document=2, limit=10)
     assert sorted(names(found)) == ["long.txt", "long.txt", "short.txt"]
+    assert len((await caller.search("rail tickets", max_per_document=2, limit=2)).hits) == 2
 
 
 async def test_the_same_query_a_hundred_times_gives_the_same_list(handbook: Caller) -> None:
