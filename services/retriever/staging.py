@@ -1,5 +1,6 @@
 """Writes the parts of a version, in transactions of bounded size. Nothing of it is visible before it is published."""
 
+import asyncio
 import hashlib
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -137,7 +138,23 @@ async def write_chunks(
     column: str,
 ) -> None:
     """A run of chunks. A row of NaN in `vectors` stores no vector: that chunk is found by its words alone."""
-    rows = []
+    rows = await asyncio.to_thread(
+        _chunk_rows, staging, upload, document, text, spans, section_ids, vectors
+    )
+    async with connection.cursor() as cursor:
+        await cursor.executemany(_CHUNK.format(column=sql.Identifier(column)), rows)
+
+
+def _chunk_rows(
+    staging: Staging,
+    upload: Upload,
+    document: ParsedDocument,
+    text: str,
+    spans: Sequence[ChunkSpan],
+    section_ids: Sequence[int],
+    vectors: Vectors,
+) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
     for span, vector in zip(spans, vectors, strict=True):
         body = text[span.char_start : span.char_end]
         path = document.sections[span.section].path
@@ -165,8 +182,7 @@ async def write_chunks(
                 Vector(vector) if usable else None,
             )
         )
-    async with connection.cursor() as cursor:
-        await cursor.executemany(_CHUNK.format(column=sql.Identifier(column)), rows)
+    return rows
 
 
 async def finish(
@@ -177,6 +193,7 @@ async def finish(
     without_vector: int,
 ) -> None:
     """Marks the version complete."""
+    words = await asyncio.to_thread(_words, document)
     warnings = list(document.warnings)
     if without_vector:
         warnings.append(
@@ -196,9 +213,15 @@ async def finish(
             "chunks": chunk_count,
             "warnings": warnings,
             "empty": list(document.empty_pages),
-            "words": sorted(lexical.words(f"{document.title}\n{document.text}")),
+            "words": words,
         },
     )
+
+
+def _words(document: ParsedDocument) -> list[str]:
+    """The document's vocabulary. By pages: one match over a long text would keep every other thread waiting."""
+    parts = [document.title, *(page.text for page in document.pages)]
+    return sorted(set().union(*map(lexical.words, parts)))
 
 
 def outcome(document: ParsedDocument, without_vector: int) -> str:

@@ -2,6 +2,8 @@
 
 import asyncio
 import hashlib
+import threading
+from typing import Any
 
 import grpc
 import psycopg
@@ -10,7 +12,7 @@ import pytest
 from folio.common.v1 import document_pb2
 from folio.retriever.v1 import retriever_pb2 as pb
 from services.postgres.pool import tenant
-from services.retriever import admin, claims, staging
+from services.retriever import admin, claims, lexical, staging
 from services.retriever.servicer import upload_from
 from services.rpc.errors import Aborted
 from services.rpc.identity import Principal
@@ -73,6 +75,23 @@ async def test_the_same_file_again_changes_nothing(
     assert again.unchanged
     assert again.document.id == first.document.id
     assert count(postgres, tenant_id, "chunks") == chunks
+
+
+async def test_words_are_looked_for_beside_the_event_loop(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long document takes seconds, and searches and health checks share the loop."""
+    threads: set[int] = set()
+    for name in ("words", "index_terms"):
+
+        def seen(text: str, real: Any = getattr(lexical, name)) -> Any:
+            threads.add(threading.get_ident())
+            return real(text)
+
+        monkeypatch.setattr(lexical, name, seen)
+    await caller.ingest(LEAVE, "leave.md")
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 async def test_new_bytes_are_a_new_version_of_the_document(

@@ -38,11 +38,15 @@ class MiniLMEmbedder:
         """
         if not texts:
             return np.empty((0, self.dim), np.float32)
-        loop = asyncio.get_running_loop()
-        vectors = await loop.run_in_executor(self._thread, self._model.embed, list(texts))
-        result = normalised(vectors, len(texts), self.dim)
-        if query:
-            result[[not self._knows(text) for text in texts]] = np.nan
+        work = self._embed_queries if query else self._embed
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, list(texts))
+
+    def _embed(self, texts: list[str]) -> Vectors:
+        return normalised(self._model.embed(texts), len(texts), self.dim)
+
+    def _embed_queries(self, texts: list[str]) -> Vectors:
+        result = self._embed(texts)
+        result[[not self._knows(text) for text in texts]] = np.nan
         return result
 
     def _knows(self, text: str) -> bool:
