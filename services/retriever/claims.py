@@ -168,21 +168,22 @@ async def _check_request(connection: Connection, parameters: dict[str, object]) 
 
 
 async def _rooftop(connection: Connection, principal: Principal, asked: int | None) -> int | None:
-    if principal.rooftop_id is not None:
-        if asked not in (None, principal.rooftop_id):
-            raise PermissionDenied("documents of another rooftop cannot be written")
-        return principal.rooftop_id
-    if asked is None:
+    rooftop = principal.rooftop_id
+    if rooftop is None:
+        rooftop = asked
+    elif asked not in (None, rooftop):
+        raise PermissionDenied("documents of another rooftop cannot be written")
+    if rooftop is None:
         return None
     found = await connection.execute(
         "select 1 from rooftops where organization_id = %s and id = %s",
-        [principal.organization_id, asked],
+        [principal.organization_id, rooftop],
     )
     if await found.fetchone() is None:
         raise NotFound(
             "no such rooftop; `python -m services.retriever.admin create-rooftop` makes one"
         )
-    return asked
+    return rooftop
 
 
 async def _collection(connection: Connection, organization_id: int, name: str) -> int | None:

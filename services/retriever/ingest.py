@@ -96,10 +96,7 @@ class Ingest:
             async with self._lease(claim):
                 await self._read_and_store(claim, upload, data, options)
         except FolioError as error:
-            transient = isinstance(error, (Unavailable, DeadlineExceeded, ResourceExhausted)) and (
-                error.reason not in ("TOO_LARGE", "TOO_MANY_PAGES", "TOO_MUCH_TEXT")
-            )
-            await self._give_up(claim, "" if transient else error.message)
+            await self._give_up(claim, "" if _is_passing(error) else error.message)
             raise
         except BaseException:
             await self._give_up(claim, "")
@@ -299,6 +296,13 @@ class Ingest:
             yield
         finally:
             self._seconds[step] = time.perf_counter() - start
+
+
+def _is_passing(error: FolioError) -> bool:
+    """Whether the failure says nothing of the file: the same bytes may do at another time."""
+    if isinstance(error, ResourceExhausted):
+        return not error.reason.startswith(("PARSE_", "TOO_"))
+    return isinstance(error, (Unavailable, DeadlineExceeded, Aborted))
 
 
 def recipe(

@@ -260,8 +260,13 @@ class RetrieverServicer(retriever_pb2_grpc.RetrieverServiceServicer):
                 clean_line(request.request_id, 128),
                 clean_line(request.outcome, 40),
                 clean(request.question).text,
-                [json_format.MessageToDict(stage) for stage in request.stages],
-                [query_log.Egress(e.provider, e.purpose, e.bytes_sent) for e in request.egress],
+                [_cleaned(json_format.MessageToDict(stage)) for stage in request.stages],
+                [
+                    query_log.Egress(
+                        clean_line(e.provider, 100), clean_line(e.purpose, 100), e.bytes_sent
+                    )
+                    for e in request.egress
+                ],
             )
         return pb.LogQueryResponse()
 
@@ -295,6 +300,13 @@ class RetrieverServicer(retriever_pb2_grpc.RetrieverServiceServicer):
         )
 
 
+def _cleaned(report: dict[str, Any]) -> dict[str, Any]:
+    """A stage's report as JSON that PostgreSQL takes: it refuses the escape of NUL."""
+    return {
+        key: clean_line(value) if isinstance(value, str) else value for key, value in report.items()
+    }
+
+
 async def _spoken(
     requests: AsyncIterator[pb.IngestDocumentRequest], silence_s: float
 ) -> AsyncIterator[pb.IngestDocumentRequest]:
@@ -326,6 +338,8 @@ def upload_from(
         raise InvalidArgument.field("file_name", "has no visible character")
     kind, title = clean_line(header.kind, 100), clean_line(header.title)
     published_on = messages.day(header.published_on, "published_on")
+    media_type = clean_line(header.media_type, 200)
+    shaping = [kind, title, header.published_on, *filter(None, [media_type])]
     return Upload(
         file_name=file_name,
         collection=clean_line(header.collection, 200),
@@ -334,8 +348,8 @@ def upload_from(
         published_on=published_on,
         sha256=digest,
         size_bytes=size,
-        media_type=clean_line(header.media_type, 200),
+        media_type=media_type,
         rooftop_id=header.rooftop_id or None,
         request_id=clean_line(header.request_id, 128),
-        recipe=recipe([kind, title, header.published_on], settings, embedder, ocr=header.ocr),
+        recipe=recipe(shaping, settings, embedder, ocr=header.ocr),
     )

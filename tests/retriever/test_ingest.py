@@ -3,18 +3,20 @@
 import asyncio
 import hashlib
 import threading
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import grpc
 import psycopg
 import pytest
 
-from folio.common.v1 import document_pb2
+from folio.common.v1 import document_pb2, stage_pb2
 from folio.retriever.v1 import retriever_pb2 as pb
 from services.postgres.pool import tenant
 from services.retriever import admin, claims, lexical, staging
 from services.retriever.servicer import upload_from
-from services.rpc.errors import Aborted
+from services.rpc.errors import Aborted, ResourceExhausted
 from services.rpc.identity import Principal
 from tests.conftest import Postgres
 from tests.retriever.conftest import Caller, Retriever
@@ -82,13 +84,13 @@ async def test_words_are_looked_for_beside_the_event_loop(
 ) -> None:
     """A long document takes seconds, and searches and health checks share the loop."""
     threads: set[int] = set()
-    for name in ("words", "index_terms"):
 
-        def seen(text: str, real: Any = getattr(lexical, name)) -> Any:
-            threads.add(threading.get_ident())
-            return real(text)
+    def seen(real: Callable[[str], Any], text: str) -> Any:
+        threads.add(threading.get_ident())
+        return real(text)
 
-        monkeypatch.setattr(lexical, name, seen)
+    monkeypatch.setattr(lexical, "words", partial(seen, lexical.words))
+    monkeypatch.setattr(lexical, "index_terms", partial(seen, lexical.index_terms))
     await caller.ingest(LEAVE, "leave.md")
     assert threads
     assert threading.get_ident() not in threads
@@ -192,6 +194,54 @@ async def test_a_file_that_cannot_be_read_is_listed_as_failed_and_can_be_sent_ag
     assert result.document.id == listed[0].id
 
 
+@pytest.mark.parametrize(
+    ("reason", "status"),
+    [
+        ("PARSE_TIMEOUT", document_pb2.DOCUMENT_STATUS_FAILED),
+        ("PARSE_MEMORY", document_pb2.DOCUMENT_STATUS_FAILED),
+        ("TOO_MUCH_TEXT", document_pb2.DOCUMENT_STATUS_FAILED),
+        ("OVERLOADED", document_pb2.DOCUMENT_STATUS_STAGED),
+    ],
+)
+async def test_a_file_past_a_limit_has_failed_and_one_that_met_a_full_queue_has_not(
+    caller: Caller,
+    retriever: Retriever,
+    monkeypatch: pytest.MonkeyPatch,
+    reason: str,
+    status: int,
+) -> None:
+    async def refuse(data: bytes, **options: object) -> object:
+        raise ResourceExhausted("it took too long", reason=reason)
+
+    monkeypatch.setattr(retriever.stage.parts.parser, "parse", refuse)
+    with pytest.raises(grpc.aio.AioRpcError) as error:
+        await caller.stage(LEAVE, "slow.md")
+    assert error.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    listed = (await caller.stub.ListDocuments(pb.ListDocumentsRequest(), timeout=9)).documents
+    assert [document.status for document in listed] == [status]
+    monkeypatch.undo()
+    assert (await caller.ingest(LEAVE, "slow.md")).document.chunk_count
+
+
+async def test_a_rooftop_that_is_not_there_is_not_found(
+    retriever: Retriever, tenant_id: int
+) -> None:
+    stranger = await retriever.as_(Principal(tenant_id, 999_999))
+    with pytest.raises(grpc.aio.AioRpcError) as error:
+        await stranger.stage(LEAVE, "leave.md")
+    assert error.value.code() is grpc.StatusCode.NOT_FOUND
+
+
+async def test_another_declared_type_for_the_same_bytes_is_a_new_version(caller: Caller) -> None:
+    plain = await caller.ingest("# Leave\n\nSixteen *weeks* of leave.", "leave")
+    marked = await caller.ingest(
+        "# Leave\n\nSixteen *weeks* of leave.", "leave", media_type="text/markdown"
+    )
+    assert (plain.document.media_type, plain.unchanged) == ("text/plain", False)
+    assert (marked.document.id, marked.unchanged) == (plain.document.id, False)
+    assert (await caller.search("weeks")).hits[0].chunk.section_path == ["Leave"]
+
+
 async def test_a_failed_new_version_leaves_the_old_one_served(caller: Caller) -> None:
     first = await caller.ingest(LEAVE, "leave.md")
     with pytest.raises(grpc.aio.AioRpcError):
@@ -288,7 +338,14 @@ async def test_every_text_column_holds_clean_text(
         request_id=dirty,
     )
     await caller.stub.LogQuery(
-        pb.LogQueryRequest(request_id=dirty, outcome=dirty, question=dirty), timeout=9
+        pb.LogQueryRequest(
+            request_id=dirty,
+            outcome=dirty,
+            question=dirty,
+            stages=[stage_pb2.StageReport(stage=dirty, reason=dirty, model=dirty)],
+            egress=[pb.EgressEntry(provider=dirty, purpose=dirty)],
+        ),
+        timeout=9,
     )
     with psycopg.connect(postgres.admin_url) as connection:
         connection.execute("select set_config('app.organization_id', %s, true)", [str(tenant_id)])
