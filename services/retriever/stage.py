@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from services.postgres import gates
 from services.postgres.migrate import latest
@@ -22,9 +23,10 @@ from services.rpc.providers import load
 async def open_stage(settings: RetrieverSettings) -> AsyncIterator["Stage"]:
     """Everything that a retriever needs, closed at the end. FailedPrecondition if a gate is shut."""
     embedder: Embedder = await asyncio.to_thread(load(PROVIDERS, settings.embedder), settings)
-    parser = ParserPool(
-        ParseLimits(workers=settings.parser_workers, max_bytes=settings.max_file_bytes)
-    )
+    limits = ParseLimits(workers=settings.parser_workers, max_bytes=settings.max_file_bytes)
+    parser = ParserPool(limits)
+    # A process of its own: no file that is being read keeps the quotes of an answer waiting.
+    viewing = ParserPool(replace(limits, workers=1))
     async with open_pool(settings) as pool:
         try:
             facts = await gates.check(pool, latest(MIGRATIONS))
@@ -39,11 +41,12 @@ async def open_stage(settings: RetrieverSettings) -> AsyncIterator["Stage"]:
             )
             yield Stage(
                 Parts(
-                    settings, pool, parser, embedder, column, facts, searcher, Viewer(pool, parser)
+                    settings, pool, parser, embedder, column, facts, searcher, Viewer(pool, viewing)
                 )
             )
         finally:
             await parser.close()
+            await viewing.close()
             await embedder.close()
 
 
@@ -55,8 +58,9 @@ class Stage:
         self.servicer = RetrieverServicer(parts)
 
     async def warm_up(self) -> None:
-        """Starts the parser and runs the model once."""
+        """Starts the parsers and runs the model once."""
         await self.parts.parser.start()
+        await self.parts.viewer.start()
         await self.parts.embedder.embed(["warm"], query=True)
 
     async def check(self) -> None:

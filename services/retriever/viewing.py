@@ -59,6 +59,10 @@ class Viewer:
     def __init__(self, pool: TenantPool, parser: ParserPool) -> None:
         self._pool, self._parser = pool, parser
 
+    async def start(self) -> None:
+        """Starts the parser, so that the first quote does not wait for it."""
+        await self._parser.start()
+
     async def locate(self, principal: Principal, spans: Sequence[Span]) -> list[tuple[Region, ...]]:
         """For each span, in order, its regions; none where the document has no pages, or they cannot be opened.
 

@@ -1,4 +1,4 @@
-"""Senders that are slow or fall silent while they upload."""
+"""Senders that are slow or fall silent while they upload, or send what takes long to read."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -15,7 +15,9 @@ from services.rpc.identity import Principal
 from services.rpc.testing import running
 from tests.conftest import Postgres
 from tests.retriever.conftest import Caller, Retriever, settings_on
+from tests.retriever.parsing.test_pool import BOMB
 from tests.retriever.test_ingest import LEAVE, count
+from tests.retriever.test_passages import manual
 
 pytestmark = pytest.mark.integration
 
@@ -66,3 +68,23 @@ async def test_a_sender_that_falls_silent_is_given_up(
             _ = [event async for event in stub.IngestDocument(silent(), timeout=60)]
     assert failed.value.code() is grpc.StatusCode.ABORTED
     assert count(postgres, principal.organization_id, "documents") == 0
+
+
+async def test_a_file_that_takes_long_to_read_keeps_no_quote_from_being_located(
+    postgres: Postgres, retriever: Retriever
+) -> None:
+    slow = await retriever.as_(Principal(postgres.organization()))
+    quick = await retriever.as_(Principal(postgres.organization()))
+    document = (await quick.ingest(manual(1), "manual.pdf")).document.id
+    await retriever.stage.warm_up()
+    reading = asyncio.create_task(slow.stage(BOMB, "bomb.pdf"))
+    parser = retriever.stage.parts.parser
+    async with asyncio.timeout(60):
+        while parser._idle:  # noqa: ASYNC110  (a process has no event for being taken)
+            await asyncio.sleep(0.01)
+    span = pb.QuoteSpan(document_id=document, char_start=0, char_end=7)
+    located = await quick.stub.LocateQuotes(pb.LocateQuotesRequest(spans=[span]), timeout=60)
+    assert located.quotes[0].located
+    assert not reading.done()
+    reading.cancel()
+    await asyncio.wait([reading])
