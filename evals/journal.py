@@ -14,23 +14,33 @@ from services.rpc.errors import FailedPrecondition
 class Journal:
     """`<name>.jsonl` with a record a line, beside `<name>.head.json` that says what the run is of.
 
-    Opened again with the same head, it has the records made so far; failed ones are asked again.
+    Opened again with the same head, it has the records made so far; failed ones are asked again. A run that was
+    finished is none that was broken off: its records are replaced, since the services may be set otherwise by now.
     """
 
     def __init__(self, path: Path, head: Mapping[str, Any], *, fresh: bool = False) -> None:
-        self.path = path
+        self.path, self._head = path, head
         self._done: dict[tuple[str, str], Record] = {}
         path.parent.mkdir(parents=True, exist_ok=True)
         head_path = path.with_suffix(".head.json")
         if path.exists() and not fresh:
             self._resume(head_path, head)
         write_records(path, self._done.values())
-        head_path.write_text(json.dumps(head, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        self._write_head(finished=False)
+
+    def finish(self) -> None:
+        """Every question has its record, and none failed."""
+        self._write_head(finished=True)
+
+    def _write_head(self, *, finished: bool) -> None:
+        text = json.dumps({**self._head, "finished": finished}, indent=2, sort_keys=True)
+        self.path.with_suffix(".head.json").write_text(text + "\n", encoding="utf-8")
 
     def _resume(self, head_path: Path, head: Mapping[str, Any]) -> None:
         try:
             before = json.loads(head_path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            finished = before.pop("finished")
+        except (OSError, ValueError, AttributeError, KeyError):
             raise BadFile(head_path, 0, "the run's head cannot be read; run with --fresh") from None
         if digest(before) != digest(head):
             changed = sorted(
@@ -40,6 +50,8 @@ class Journal:
                 f"{self.path} holds a run with another {', '.join(changed)}; name another --output,"
                 " or pass --fresh to replace it"
             )
+        if finished:
+            return
         for record in read_records(self.path):
             if not record.failed:
                 self._done[record.rung, record.case] = record

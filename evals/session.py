@@ -222,4 +222,6 @@ async def _climb(
         done=progress.record,
         begin=lambda rung: progress.rung(rung, len(cases)),
     )
+    if not any(record.failed for each in measured for record in each.records):
+        journal.finish()
     return summarise(measured, about), measured

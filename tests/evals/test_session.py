@@ -211,14 +211,39 @@ async def test_a_run_that_was_broken_off_goes_on_and_asks_failed_ones_again(
     path = tmp_path / "out" / "run.jsonl"
     lines = path.read_text().splitlines(keepends=True)
     failed = lines[1].replace('"failed":""', '"failed":"INTERNAL: gone"')
-    # One is whole, one failed, one was cut in the middle of its line.
+    # One is whole, one failed, one was cut in the middle of its line; and the run was not finished.
     path.write_text(lines[0] + failed + lines[2][:40])
+    head = path.with_suffix(".head.json")
+    head.write_text(head.read_text().replace('"finished": true', '"finished": false'))
     gateway.asked.clear()
     again, _ = await run_golden(there, golden, plan(tmp_path, FUSED), Watch())
     # One more than the three that are missing: the probe.
     assert len(gateway.asked) == 4
     assert again["rungs"][0]["metrics"] == whole["rungs"][0]["metrics"]
     assert len(read_records(path)) == 4
+
+
+async def test_a_run_that_was_finished_is_made_again(
+    served: tuple[SmallGateway, Connection], golden: GoldenSet, tmp_path: Path
+) -> None:
+    # The services may be set otherwise by now: old records under a new date would be no measurement.
+    gateway, there = served
+    cases = tuple(
+        replace(case, question="gym explode?") if case.id == "gym" else case
+        for case in golden.cases
+    )
+    golden = replace(golden, cases=cases)
+    await run_golden(there, golden, plan(tmp_path, FUSED), Watch())
+    gateway.asked.clear()
+    await run_golden(there, golden, plan(tmp_path, FUSED), Watch())
+    assert len(gateway.asked) == 5
+    # One that failed leaves the run unfinished: only that one is asked again.
+    gateway.broken = frozenset({"explode"})
+    await run_golden(there, golden, plan(tmp_path, FUSED), Watch())
+    gateway.broken = frozenset()
+    gateway.asked.clear()
+    await run_golden(there, golden, plan(tmp_path, FUSED), Watch())
+    assert [request.question for request in gateway.asked[1:]] == ["gym explode?"]
 
 
 def test_a_record_reads_back_whole(tmp_path: Path) -> None:
