@@ -11,7 +11,7 @@ from rich.markup import escape
 from evals import connection, showing
 from evals.bm25 import BM25
 from evals.datasets import LOADERS, open_collection
-from evals.datasets.trec import read_run, write_run
+from evals.datasets.trec import check_ids, read_run, write_run
 from evals.options import Address, Key, failures
 from evals.rerank_bench import bench, quality
 from services.rpc.errors import InvalidArgument
@@ -68,6 +68,7 @@ def rerank(
             index = BM25(found.passages)
             given = {query.id: index.search(query.text, depth) for query in asked}
         wanted = {query.id: given.get(query.id, [])[:depth] for query in asked}
+        check_ids(wanted)
         unknown = {d for ranking in wanted.values() for d in ranking} - {
             p.id for p in found.passages
         }

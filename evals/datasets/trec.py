@@ -1,7 +1,7 @@
 """TREC files, in and out. A run: `query Q0 document rank score tag`; qrels: `query 0 document grade`."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from evals.datasets.beir import require_relevant
@@ -44,12 +44,23 @@ def read_run(path: Path) -> dict[str, list[str]]:
     }
 
 
+def check_ids(run: Mapping[str, Iterable[str]]) -> None:
+    """ValueError for a query or a document that a line of white-space separated cells cannot name."""
+    for query, documents in run.items():
+        for name in (query, *documents):
+            if len(name.split()) != 1:
+                raise ValueError(
+                    f"a TREC run cannot hold the id {name!r}: rename it, without spaces"
+                )
+
+
 def write_run(path: Path, run: Mapping[str, Sequence[str] | Mapping[str, float]], tag: str) -> None:
     """Writes rankings, or scores, as a run whose scores strictly decrease from rank to rank.
 
     Evaluators break ties in their own ways, some in the run's favour (cvangysel/pytrec_eval#56), so the score
-    written is n + 1 - rank, never the model's.
+    written is n + 1 - rank, never the model's. ValueError for an id with white space, or one ranked twice.
     """
+    check_ids(run)
     lines = []
     for query in sorted(run):
         given = run[query]

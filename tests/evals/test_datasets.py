@@ -74,6 +74,12 @@ def test_a_written_run_has_strictly_decreasing_scores_and_reads_back(tmp_path: P
     assert read_run(path) == {"q1": ["c", "a", "b"], "q2": ["z", "y"]}
 
 
+def test_an_id_that_a_run_cannot_hold_is_refused(tmp_path: Path) -> None:
+    for run in ({"q": ["a b"]}, {"q 1": ["a"]}, {"q": [""]}):
+        with pytest.raises(ValueError, match="cannot hold the id"):
+            write_run(tmp_path / "run.trec", run, "folio")
+
+
 def test_ties_of_a_run_are_ordered_by_rank_then_id(tmp_path: Path) -> None:
     path = tmp_path / "run.trec"
     path.write_text("q Q0 c 1 0.5 x\nq Q0 b 3 0.5 x\nq Q0 a 3 0.5 x\nq Q0 d 9 0.7 x\n")
