@@ -35,6 +35,19 @@ def test_linear_gain_differs_for_grades_above_one() -> None:
     assert ndcg(["a", "b", "c", "d"], judgements, 10) == pytest.approx(0.73787, abs=5e-6)
 
 
+def test_equal_to_ir_measures_on_grades_turned_into_gains() -> None:
+    # trec_eval's gain is the grade itself; given 2^grade - 1 as the grade, it must find what ours finds.
+    generator = random.Random(11)
+    for _ in range(40):
+        documents = [f"d{n}" for n in range(30)]
+        grades = {d: generator.randint(0, 4) for d in generator.sample(documents, 15)} | {"d0": 3}
+        ranked = generator.sample(documents, generator.randint(1, 30))
+        scores = {d: float(len(ranked) - rank) for rank, d in enumerate(ranked)}
+        gains = {"q": {d: 2**grade - 1 for d, grade in grades.items()}}
+        theirs = ir_measures.calc_aggregate([nDCG @ 10], gains, {"q": scores})[nDCG @ 10]
+        assert ndcg(ranked, grades, 10) == pytest.approx(theirs, abs=1e-12)
+
+
 @pytest.mark.parametrize(
     ("ranking", "k", "expected"),
     [
