@@ -118,10 +118,11 @@ async def drafts(
     """`count` drafts of each document, by the generator's model or by rule."""
     found: list[Draft | None] = []
     async with AsyncFolio(there.address, there.keys[organization]) as client:
-        documents = [document async for document in client.documents()]
+        # A file may be in two collections; the same drafts twice would have the same ids.
+        documents = {document.sha256: document async for document in client.documents()}
         chosen = [
             chunk
-            for document in documents
+            for document in documents.values()
             for chunk in spread(await chunks_of(client, document, MOST_CHUNKS), count)
         ]
         if by_rule:

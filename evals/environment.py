@@ -13,6 +13,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def commit() -> str:
     """The checkout's short commit, "-dirty" where tracked files are changed; "unknown" outside of a checkout."""
+    # Installed into another project's environment, git would name that project's commit.
+    if not (ROOT / ".git").exists():
+        return "unknown"
     try:
         found = subprocess.run(
             [

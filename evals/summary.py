@@ -42,7 +42,7 @@ def values(rung: Mapping[str, Any], metric: str) -> dict[str, float]:
 
 
 def correctness(rung: Mapping[str, Any]) -> dict[str, float]:
-    """Question -> 1 if its answer was correct, else 0; of the questions that were answered at all ways."""
+    """Question -> 1 if its answer was correct, else 0; of the questions that were asked and did not fail."""
     return {
         name: float(question["score"] == "correct")
         for name, question in rung["questions"].items()

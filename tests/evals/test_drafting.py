@@ -86,7 +86,9 @@ def test_an_extractive_generator_writes_no_questions() -> None:
 async def test_drafts_are_refused_until_a_person_takes_the_tag_away(tmp_path: Path) -> None:
     line = "The seal of the pump fails with code E-47 when it leaks."
     document = document_pb2.Document(id=1, file_name="codes.txt", sha256="00")
-    async with serving(SmallGateway([("key", document, [line])])) as address:
+    twice = document_pb2.Document(id=2, file_name="codes.txt", sha256="00")
+    gateway = SmallGateway([("key", document, [line]), ("key", twice, [line])])
+    async with serving(gateway) as address:
         there = Connection(address, {"mill": "key"})
         found = await drafts(there, "mill", 2, by_rule=True, secret=tmp_path / "none")
     (tmp_path / "codes.txt").write_text(line)
