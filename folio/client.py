@@ -25,7 +25,16 @@ OPTIONS: list[tuple[str, int]] = [
 
 
 def _metadata(api_key: str) -> tuple[tuple[str, str], ...]:
+    if not (api_key.isascii() and api_key.isprintable()):
+        raise ValueError("the API key holds a character that no key has")
     return (("authorization", f"Bearer {api_key}"),)
+
+
+def _options(address: str) -> list[tuple[str, int]]:
+    """OPTIONS; a server on this machine is not reached through the environment's HTTP proxy."""
+    host = address.rpartition(":")[0].strip("[]")
+    here = host in ("localhost", "::1") or host.startswith("127.")
+    return [*OPTIONS, ("grpc.enable_http_proxy", 0)] if here else OPTIONS
 
 
 def _credentials(ca_certificate: bytes | None) -> grpc.ChannelCredentials:
@@ -36,7 +45,8 @@ class Folio:
     """The sync client.
 
     `address` is host:port; `api_key` an API key or a JWT. With `tls`, the server is checked against the system's
-    authorities or `ca_certificate` (PEM). Every method raises CallFailed if the call does not end with OK.
+    authorities or `ca_certificate` (PEM). ValueError for what cannot be a key. Every method raises CallFailed if the
+    call does not end with OK.
     """
 
     def __init__(
@@ -44,9 +54,9 @@ class Folio:
     ) -> None:
         self._metadata = _metadata(api_key)
         self._channel = (
-            grpc.secure_channel(address, _credentials(ca_certificate), options=OPTIONS)
+            grpc.secure_channel(address, _credentials(ca_certificate), options=_options(address))
             if tls or ca_certificate
-            else grpc.insecure_channel(address, options=OPTIONS)
+            else grpc.insecure_channel(address, options=_options(address))
         )
         self._stub: Any = gateway_pb2_grpc.GatewayServiceStub(self._channel)
 
@@ -178,9 +188,11 @@ class AsyncFolio:
     ) -> None:
         self._metadata = _metadata(api_key)
         self._channel = (
-            grpc.aio.secure_channel(address, _credentials(ca_certificate), options=OPTIONS)
+            grpc.aio.secure_channel(
+                address, _credentials(ca_certificate), options=_options(address)
+            )
             if tls or ca_certificate
-            else grpc.aio.insecure_channel(address, options=OPTIONS)
+            else grpc.aio.insecure_channel(address, options=_options(address))
         )
         self._stub: Any = gateway_pb2_grpc.GatewayServiceStub(self._channel)
 

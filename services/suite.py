@@ -13,8 +13,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -78,6 +80,21 @@ def _require_free(port: int) -> None:
             raise FailedPrecondition(
                 f"port {port} is in use, perhaps by another suite; stop it, or name another port (0: a free one)"
             ) from None
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Signals that ask this process to end change nothing: it is ending. Only the main thread can see to that."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _die_with_parent() -> None:
@@ -146,13 +163,17 @@ class Suite:
         self.client = Client(f"127.0.0.1:{self._port or free_port()}", self._keys(identifiers))
         self._start_stages(database_url)
         self._await_ready()
-        (self.folder / "client.json").write_text(
-            json.dumps({"address": self.client.address, "keys": dict(self.client.keys)}, indent=2)
+        keys.write_private(
+            self.folder / "client.json",
+            json.dumps({"address": self.client.address, "keys": dict(self.client.keys)}, indent=2),
         )
-        (self.folder / "client.json").chmod(0o600)
 
     def stop(self) -> None:
-        """Stages first (SIGTERM, then drain), the database last."""
+        """Stages first (SIGTERM, then drain), the database last. A second Ctrl-C does not interrupt it."""
+        with _undisturbed():
+            self._stop()
+
+    def _stop(self) -> None:
         for stage in reversed(self.stages):
             if stage.process.poll() is None:
                 stage.process.send_signal(signal.SIGTERM)
@@ -176,9 +197,14 @@ class Suite:
         return [stage for stage in self.stages if stage.process.poll() is not None]
 
     def _take_folder(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / "logs").mkdir(exist_ok=True)
-        self._lock = (self.folder / "lock").open("w")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / "logs").mkdir(exist_ok=True)
+            self._lock = (self.folder / "lock").open("w")
+        except OSError as error:
+            raise FailedPrecondition(
+                f"the folder {self.folder} cannot be written: {error.strerror}"
+            ) from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -190,8 +216,7 @@ class Suite:
         """A random secret that stays the same for this folder."""
         path = self.folder / f"{name}.secret"
         if not path.exists():
-            path.touch(mode=0o600)
-            path.write_text(secrets.token_hex(32))
+            keys.write_private(path, secrets.token_hex(32))
         return path.read_text()
 
     def _keys(self, identifiers: Mapping[str, int]) -> dict[str, str]:

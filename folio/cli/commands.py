@@ -60,8 +60,17 @@ def failures() -> Iterator[None]:
             show.errors.print(f"  {escape(violation.field)}: {escape(violation.description)}")
         if failed.retry_after_s is not None:
             show.errors.print(f"  try again in {failed.retry_after_s:.1f} s")
+        if failed.code == "UNAVAILABLE" and not failed.reason:
+            # Nothing of ours answered: the words above are gRPC's.
+            show.errors.print("  is a gateway running there? `folio up` starts one")
         if failed.request_id:
             show.errors.print(f"  [dim]request {escape(failed.request_id)}[/]")
+        raise typer.Exit(1) from None
+    except UnicodeError:
+        show.errors.print("[red]a text of this command is not UTF-8[/]")
+        raise typer.Exit(2) from None
+    except OSError as error:
+        show.errors.print(f"[red]{escape(show.plain(str(error)))}[/]")
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
@@ -110,9 +119,9 @@ def ask(
 ) -> None:
     """Answers a question, with its proofs, or says that the documents do not."""
     profile: Profile = context.obj
-    text = sys.stdin.read() if question == "-" else question
     toggles = parse_toggles(on, off if scope else [*off, "scope"])
     with failures(), profile.connect() as folio:
+        text = sys.stdin.read() if question == "-" else question
         final = gateway_pb2.AskResponse()
         with show.console.status("asking") as waiting:
             for event in folio.stream_ask(
@@ -265,7 +274,7 @@ def page(
         if number > pages:
             raise typer.BadParameter(f"the document has {pages} pages")
         image = folio.page_image(document_id, number - 1, dpi=dpi, highlight=(int(start), int(end)))
-    output.write_bytes(image.png)
+        output.write_bytes(image.png)
     show.console.print(f"{output}: {image.width} x {image.height}")
 
 

@@ -33,7 +33,10 @@ class Profile:
             address = address or local_address
             key = key or self._choose(keys)
         ca_certificate = self.ca_certificate.read_bytes() if self.ca_certificate else None
-        return Folio(address, key, tls=self.tls, ca_certificate=ca_certificate)
+        try:
+            return Folio(address, key, tls=self.tls, ca_certificate=ca_certificate)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
 
     def _local(self) -> tuple[str, dict[str, str]]:
         path = self.folder / "client.json"
@@ -41,8 +44,13 @@ class Profile:
             raise typer.BadParameter(
                 "no server: run `folio up` in another terminal, or set FOLIO_ADDRESS and FOLIO_API_KEY"
             )
-        local = json.loads(path.read_text())
-        return local["address"], local["keys"]
+        try:
+            local = json.loads(path.read_text())
+            return local["address"], local["keys"]
+        except (ValueError, KeyError, TypeError):
+            raise typer.BadParameter(
+                f"{path} is not what `folio up` writes; run it again"
+            ) from None
 
     def _choose(self, keys: dict[str, str]) -> str:
         if self.organization:

@@ -16,36 +16,60 @@ from services.suite import Suite
 
 
 def run_until_stopped(folder: Path, organizations: Sequence[str], port: int) -> None:
-    """Runs until SIGINT or SIGTERM, or until a stage dies (exit status 1).
+    """Runs until SIGINT or SIGTERM, or until a stage dies (exit status 1). A signal while it starts ends it too (130).
 
     Organizations of earlier runs stay; a new folder has at least one, `default`.
     """
     if not organizations and not (folder / "client.json").exists():
         organizations = ["default"]
     stopping = threading.Event()
+    waiting = show.console.status("starting")
+
+    def stop(*_: object) -> None:
+        stopping.set()
+        raise KeyboardInterrupt
+
+    def say(text: str) -> None:
+        # Python drops what is raised while it forks, and it forks for every stage.
+        if stopping.is_set():
+            raise KeyboardInterrupt
+        waiting.update(text)
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stopping.set())
+        signal.signal(number, stop)
+    suite = Suite(folder, organizations, port=port, say=say)
+    up = False
     try:
-        with show.console.status("starting") as waiting:
-            suite = Suite(folder, organizations, port=port, say=lambda text: waiting.update(text))
+        with waiting:
             suite.start()
-    except FolioError as error:
-        suite.stop()
-        show.errors.print(f"[red]{escape(error.message)}[/]")
-        raise typer.Exit(1) from None
-    try:
-        show.console.print(f"Folio is up on [bold]{suite.client.address}[/]; Ctrl-C stops it.")
-        names = ", ".join(suite.client.keys)
-        show.console.print(f"keys for {escape(names)} are in {escape(str(folder / 'client.json'))}")
-        command = sys.argv[0] if folder == DEFAULT_FOLDER else f"{sys.argv[0]} --folder {folder}"
-        command += "" if len(suite.client.keys) == 1 else " -o ORGANIZATION"
-        show.console.print("in another terminal:", style="dim")
-        show.console.print(f"  {escape(command)} ingest FOLDER", soft_wrap=True)
-        show.console.print(f"  {escape(command)} ask 'a question'", soft_wrap=True)
+        up = True
+        _greet(suite)
         while not stopping.wait(1.0):
             for stage in suite.dead():
                 show.errors.print(f"[red]{stage.name} has died; see {stage.log}[/]")
                 raise typer.Exit(1)
+    except FolioError as error:
+        show.errors.print(f"[red]{escape(error.message)}[/]")
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(0 if up else 130) from None
     finally:
         with show.console.status("stopping"):
             suite.stop()
+
+
+def _greet(suite: Suite) -> None:
+    """Says where it is, and what to type next."""
+    show.console.print(f"Folio is up on [bold]{suite.client.address}[/]; Ctrl-C stops it.")
+    names = ", ".join(suite.client.keys)
+    show.console.print(
+        f"keys for {escape(names)} are in {escape(str(suite.folder / 'client.json'))}"
+    )
+    command = sys.argv[0]
+    if suite.folder != DEFAULT_FOLDER:
+        command += f" --folder {suite.folder}"
+    if len(suite.client.keys) > 1:
+        command += " -o ORGANIZATION"
+    show.console.print("in another terminal:", style="dim")
+    show.console.print(f"  {escape(command)} ingest FOLDER", soft_wrap=True)
+    show.console.print(f"  {escape(command)} ask 'a question'", soft_wrap=True)

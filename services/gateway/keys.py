@@ -162,12 +162,12 @@ def create(
     entries = [*((yaml.safe_load(text) or {}).get("keys") or []), entry]
     written = yaml.safe_dump({"keys": entries}, sort_keys=False)
     parse(written)
-    _replace(path, written)
+    write_private(path, written)
     return key
 
 
-def _replace(path: Path, text: str) -> None:
-    """Writes a file so that a reader sees the old one or the new one, and nobody else reads either."""
+def write_private(path: Path, text: str) -> None:
+    """Writes a file so that a reader sees the old one or the new one, and nobody but its owner reads either."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

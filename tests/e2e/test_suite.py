@@ -213,3 +213,20 @@ def test_nothing_is_left_running_and_a_restart_finds_the_same(
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(timeout=60)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_ctrl_c_while_it_starts_ends_it_and_leaves_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "folio.cli", "--folder", str(tmp_path / "up"), "up"]
+    process = subprocess.Popen([*command, "--port", "0"], stderr=subprocess.PIPE)
+    while process.poll() is None and not (tmp_path / "up" / "logs" / "gateway.log").exists():
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.1)
+    # The second one of an impatient person does not cut the stopping short.
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"commands.py" not in said, said
+    assert not processes_in(tmp_path / "up")
+    assert not (tmp_path / "up" / "client.json").exists()

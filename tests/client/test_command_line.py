@@ -1,0 +1,86 @@
+"""What a person sees when something is wrong: one line that says what, an exit status, never a stack."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from folio import Folio
+from folio.cli.commands import app
+
+# A port that nobody listens on.
+NOWHERE = ["--address", "127.0.0.1:9", "--api-key", "k"]
+
+
+def run(*arguments: str, stdin: bytes | None = None) -> tuple[int, str]:
+    result = CliRunner().invoke(app, arguments, input=stdin)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, " ".join(result.output.split())
+
+
+def test_without_a_gateway_it_says_how_to_start_one() -> None:
+    code, said = run(*NOWHERE, "status")
+    assert code == 1
+    assert "UNAVAILABLE" in said
+    assert "`folio up` starts one" in said
+
+
+def test_a_gateway_on_this_machine_is_not_sought_through_a_proxy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:3")
+    for name in ("no_proxy", "no_grpc_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    assert "127.0.0.1:9:" in run(*NOWHERE, "status")[1]
+
+
+def test_what_cannot_be_a_key_is_refused_before_any_call() -> None:
+    code, said = run("--address", "127.0.0.1:9", "--api-key", "schl\u00fcssel", "status")
+    assert code == 2
+    assert "no key has" in said
+    with pytest.raises(ValueError, match="no key has"):
+        Folio("127.0.0.1:9", "two\nlines")
+
+
+def test_a_text_that_is_no_utf8_is_named() -> None:
+    assert run(*NOWHERE, "ask", "\udcff hello") == (2, "a text of this command is not UTF-8")
+    assert run(*NOWHERE, "ask", "-", stdin=b"\xff\xfe") == (
+        2,
+        "a text of this command is not UTF-8",
+    )
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"address": "x"}'])
+def test_a_broken_profile_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "client.json").write_text(text)
+    code, said = run("--folder", str(tmp_path), "status")
+    assert code == 2
+    assert "is not what" in said
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    code, said = run("--folder", str(tmp_path / "file" / "in"), "up", "--port", "0")
+    assert code == 1
+    assert "cannot be written" in said
+
+
+def test_ctrl_c_ends_a_question_with_130_and_no_stack() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "folio.cli", "--api-key", "k", "ask", "Is anybody there?"],
+            env={**os.environ, "FOLIO_ADDRESS": f"127.0.0.1:{silent.getsockname()[1]}"},
+            stderr=subprocess.PIPE,
+        )
+        # It has connected, so it is in its call; nobody will answer.
+        connection, _ = silent.accept()
+        with connection:
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Traceback" not in said
