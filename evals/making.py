@@ -110,7 +110,18 @@ def read_baseline(path: Path = BASELINE) -> dict[str, Any]:
 
 
 def write_baseline(summary: Mapping[str, Any], path: Path = BASELINE) -> None:
-    """What the gate needs of a summary: its rungs, with the metric and the score of each question, without times."""
+    """What the gate needs of a summary: its rungs, with the metric and the score of each question, without times.
+
+    FailedPrecondition for a run with failed questions, which nothing would be held against, or with held-out ones.
+    """
+    if any(rung.get("failed") for rung in summary["rungs"]):
+        raise FailedPrecondition(
+            "a run with failed questions makes no baseline: repair what failed and run again"
+        )
+    if summary["set"]["held_out"]:
+        raise FailedPrecondition(
+            "a run with held-out cases makes no baseline: they would be looked at in every gate"
+        )
     metric = summary["main_metric"]
     gated = {rung.name for rung in GATE_RUNGS}
     rungs = [

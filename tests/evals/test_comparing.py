@@ -108,6 +108,18 @@ def test_the_gate_lets_the_same_and_the_better_pass(
     assert {rung["name"] for rung in kept["rungs"]} <= {rung.name for rung in GATE_RUNGS}
 
 
+def test_a_run_with_failed_or_held_out_questions_makes_no_baseline(
+    summary: dict[str, Any], tmp_path: Path
+) -> None:
+    failed, held_out = copy.deepcopy(summary), copy.deepcopy(summary)
+    failed["rungs"][-1]["failed"] = 1
+    held_out["set"]["held_out"] = True
+    for bad, expected in ((failed, "failed questions"), (held_out, "held-out cases")):
+        with pytest.raises(FailedPrecondition, match=expected):
+            write_baseline(bad, tmp_path / "baseline.json")
+    assert not (tmp_path / "baseline.json").exists()
+
+
 @pytest.mark.parametrize(
     "what",
     ["metrics", "score", "failed", "skipped", "missing", "fewer", "no ranking", "no answers"],
