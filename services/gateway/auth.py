@@ -4,6 +4,7 @@ Nothing else in a call's metadata says who it is: a tenant header or an internal
 """
 
 import json
+import logging
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from services.gateway.settings import GatewaySettings
 from services.rpc import identity
 from services.rpc.errors import FailedPrecondition, Unauthenticated
 from services.rpc.identity import Principal
+
+log = logging.getLogger("folio.gateway")
 
 KEY_TYPES = {"RS256": "RSA", "ES256": "EC", "HS256": "oct"}
 LEAST_HMAC_BYTES = 32
@@ -40,6 +43,13 @@ class Tokens:
             raise FailedPrecondition(
                 f"FOLIO_JWT_KEY needs at least {LEAST_HMAC_BYTES} bytes for HS256"
             )
+        if self._jwks is None:
+            try:
+                jwt.get_algorithm_by_name(self._algorithm).prepare_key(secret)
+            except (jwt.PyJWTError, ValueError, TypeError):
+                raise FailedPrecondition(
+                    f"FOLIO_JWT_KEY is no public key in PEM for {self._algorithm}"
+                ) from None
 
     def principal(self, token: str) -> Principal:
         """Who the token speaks for; Unauthenticated if it does not hold."""
@@ -112,6 +122,7 @@ class JwksFile:
             modified = self._path.stat().st_mtime_ns
             if modified == self._modified:
                 return
+            self._modified = modified
             entries = json.loads(self._path.read_bytes())["keys"]
             self._keys = {
                 entry.get("kid", ""): jwt.PyJWK(entry, self._algorithm).key
@@ -119,10 +130,10 @@ class JwksFile:
                 if entry.get("kty") == KEY_TYPES[self._algorithm]
                 and entry.get("use", "sig") == "sig"
             }
-            self._modified = modified
         except (OSError, ValueError, KeyError, TypeError, AttributeError, jwt.PyJWTError):
             if not self._keys:
                 raise FailedPrecondition("FOLIO_JWT_JWKS_FILE is not a readable key set") from None
+            log.error("the key set is broken; the former keys stay")
 
 
 class Authenticator:
@@ -131,6 +142,10 @@ class Authenticator:
     def __init__(self, settings: GatewaySettings) -> None:
         self._keys = KeyFile(settings.keys_file) if settings.keys_file else None
         self._tokens = Tokens(settings) if settings.jwt_algorithm else None
+        if self._keys is None and self._tokens is None:
+            raise FailedPrecondition(
+                "nobody could call: set FOLIO_KEYS_FILE, FOLIO_JWT_ALGORITHM, or both"
+            )
 
     def __call__(self, metadata: dict[str, list[str]]) -> Principal:
         credential = identity.bearer(metadata)

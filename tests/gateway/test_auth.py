@@ -280,6 +280,29 @@ def test_a_short_hmac_secret_does_not_start() -> None:
         Authenticator(jwt_settings(jwt_key=SecretStr("short")))
 
 
+@pytest.mark.parametrize("algorithm", ["RS256", "ES256"])
+def test_a_key_that_is_none_does_not_start(algorithm: str) -> None:
+    with pytest.raises(FailedPrecondition, match="no public key in PEM"):
+        Authenticator(jwt_settings(jwt_algorithm=algorithm, jwt_key=SecretStr("not a key" * 9)))
+
+
+def test_a_broken_change_of_a_key_set_keeps_the_good_keys_and_is_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.gateway.auth.CHECK_S", 0.0)
+    private = ec.generate_private_key(ec.SECP256R1())
+    jwk = json.loads(jwt.algorithms.ECAlgorithm.to_jwk(private.public_key()))
+    path = tmp_path / "jwks.json"
+    path.write_text(json.dumps({"keys": [jwk]}))
+    authenticate = Authenticator(
+        jwt_settings(jwt_algorithm="ES256", jwt_key=SecretStr(""), jwt_jwks_file=path)
+    )
+    path.write_text("{")
+    good = jwt.encode(claims(), private, algorithm="ES256")
+    assert authenticate(bearer(good)).organization_id == 5
+    assert "key set is broken" in caplog.text
+
+
 async def test_one_organization_cannot_take_every_place(tmp_path: Path) -> None:
     import asyncio
 
