@@ -1,8 +1,9 @@
 """Dynamic batching: texts of concurrent calls, encoded together.
 
 Lanes are served in order: queries before documents, both before the bulk work of indexing, so an
-ingest delays a question by one batch at most. Within a lane the calls take turns, so a call with a
-thousand texts does not hold up one with ten.
+ingest delays a question by the batch that is running. A lane that was passed over a few times has the
+next batch, so that no load stops an ingest for good. Within a lane the calls take turns, so a call with
+a thousand texts does not hold up one with ten.
 """
 
 import asyncio
@@ -20,6 +21,8 @@ log = logging.getLogger("folio.colbert")
 
 Encode = Callable[[Sequence[str]], list[Encoded]]
 
+# Batches of other lanes that a waiting lane lets pass.
+_PATIENCE = 8
 # Texts that a call may add to a batch before the next call's turn.
 _TURN = 8
 # Characters per token of English prose: for budgets, where a rough count will do.
@@ -73,6 +76,7 @@ class Batcher:
         self._queue_tokens = queue_tokens
         self._queued = 0
         self._lanes: dict[Lane, deque[_Job]] = {lane: deque() for lane in Lane}
+        self._passed = dict.fromkeys(Lane, 0)
         self._arrived = asyncio.Event()
         self._executor = ThreadPoolExecutor(1, "encode")
         self._worker: asyncio.Task[None] | None = None
@@ -117,7 +121,7 @@ class Batcher:
         loop = asyncio.get_running_loop()
         while True:
             self._arrived.clear()
-            lane = next((lane for lane in Lane if self._lanes[lane]), None)
+            lane = self._next_lane()
             if lane is None:
                 await self._arrived.wait()
                 # The first text after a pause waits a moment for company; under load nobody waits,
@@ -131,6 +135,15 @@ class Batcher:
                 results = await loop.run_in_executor(self._executor, _encode_each, encode, texts)
                 for (job, index, _), result in zip(batch, results, strict=True):
                     job.finish(index, result)
+
+    def _next_lane(self) -> Lane | None:
+        waiting = [lane for lane in Lane if self._lanes[lane]]
+        if not waiting:
+            return None
+        chosen = next((lane for lane in waiting if self._passed[lane] >= _PATIENCE), waiting[0])
+        for lane in waiting:
+            self._passed[lane] = 0 if lane is chosen else self._passed[lane] + 1
+        return chosen
 
     def _take(self, lane: Lane) -> list[_Item]:
         """The next batch of a lane: a few texts of each call in turn, up to the budget."""

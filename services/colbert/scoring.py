@@ -100,13 +100,11 @@ class Scorer:
         found = maxsim.alignments(
             query, documents, threads=self._threads, cancel=cancel, invalid="lowest"
         )
+        # Views, not lists: ten million numbers as Python objects take half a gigabyte.
         return [
-            _outcome(score, count, Alignment(tokens, similarities))
+            _outcome(score, count, Alignment(memoryview(tokens), memoryview(similarities)))
             for score, tokens, similarities in zip(
-                found.scores.tolist(),
-                found.tokens.tolist(),
-                found.similarities.tolist(),
-                strict=True,
+                found.scores.tolist(), found.tokens, found.similarities, strict=True
             )
         ]
 

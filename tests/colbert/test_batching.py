@@ -92,6 +92,18 @@ async def test_queries_go_before_documents_and_documents_before_bulk() -> None:
     await work.close()
 
 
+async def test_no_load_of_documents_stops_an_ingest() -> None:
+    recorder = Recorder()
+    work = batcher(recorder, batch_tokens=16, wait_s=0)
+    documents = asyncio.create_task(work.encode(Lane.DOCUMENT, [f"d{n}" for n in range(300)]))
+    await asyncio.sleep(0)
+    await work.encode(Lane.BULK, ["bulk"])
+    assert not documents.done()
+    assert recorder.batches.index(["bulk"]) == 8
+    await documents
+    await work.close()
+
+
 async def test_a_full_queue_refuses_at_once_and_recovers() -> None:
     recorder = Recorder()
     recorder.go.clear()
