@@ -12,6 +12,7 @@ from evals.rungs import Rung, switches
 # Asks one case with these switches; makes a record of whatever happens.
 Ask = Callable[[Case, str, Mapping[str, bool]], Awaitable[Record]]
 Done = Callable[[Record], None]
+PROBES = 2
 
 
 def unheard(record: Record) -> None:
@@ -86,9 +87,19 @@ async def climb(
 
 
 async def _probe(cases: Sequence[Case], rung: Rung, toggles: Mapping[str, bool], ask: Ask) -> str:
-    """Why a rung cannot be measured, by one question; "" if it can. It also warms the services up."""
-    asked = next((case for case in cases if case.history), cases[0])
-    record = await _asked(asked, rung, toggles, ask)
+    """Why a rung cannot be measured; "" if it can. It also warms the services up.
+
+    A question that fails by itself is counted as failed; only a second one that fails too says that no other can do.
+    """
+    reason = ""
+    for case in sorted(cases, key=lambda case: not case.history)[:PROBES]:
+        reason = _why_not(rung, await _asked(case, rung, toggles, ask))
+        if not reason:
+            break
+    return reason
+
+
+def _why_not(rung: Rung, record: Record) -> str:
     if not rung.adds:
         return record.failed
     states = [stage for stage in record.stages if stage.stage in rung.adds]

@@ -194,6 +194,23 @@ async def test_a_failure_is_counted_and_never_averaged_as_zero(
     assert rung["questions"]["seal"] == {"failed": rung["failures"][0]}
 
 
+async def test_one_question_that_fails_does_not_leave_its_rung_out(
+    served: tuple[SmallGateway, Connection], golden: GoldenSet, tmp_path: Path
+) -> None:
+    gateway, there = served
+    gateway.broken = frozenset({"stumble"})
+    # The one with a history, which is asked first of all.
+    cases = tuple(
+        replace(case, question=f"{case.question} stumble") if case.history else case
+        for case in golden.cases
+    )
+    summary, _ = await run_golden(
+        there, replace(golden, cases=cases), plan(tmp_path, LATE, CONFIGURED), Watch()
+    )
+    assert [rung["status"] for rung in summary["rungs"]] == ["measured", "measured"]
+    assert [rung["failed"] for rung in summary["rungs"]] == [1, 1]
+
+
 async def test_full_queues_are_waited_for(
     served: tuple[SmallGateway, Connection], golden: GoldenSet, tmp_path: Path
 ) -> None:
