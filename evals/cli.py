@@ -11,6 +11,7 @@ from rich.markup import escape
 
 from evals import comparing, making, report, showing
 from evals.experiments_cli import chunks, draft, public
+from evals.files import named
 from evals.metrics import METRICS
 from evals.options import (
     Address,
@@ -151,7 +152,7 @@ def sweep(
         with connected(context, found, start, address, key) as there, showing.bars() as bars:
             sweeps = asyncio.run(making.sweep_rungs(there, found, plan, bars, false_answer_cost))
         rows = making.with_sweeps({}, sweeps)
-        output.with_suffix(".json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+        named(output, ".json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
         for one in sweeps:
             showing.console.print(showing.sweep(one))
             if write is not None:
@@ -255,7 +256,7 @@ def _gate_run(folder: Path) -> dict[str, Any]:
 
 def _save(summary: dict[str, Any], output: Path) -> None:
     showing.console.print(showing.ladder(summary))
-    data, page = output.with_suffix(".json"), output.with_suffix(".html")
+    data, page = named(output, ".json"), named(output, ".html")
     data.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     page.write_text(report.render(summary), encoding="utf-8")
     showing.console.print(f"wrote {data} and {page}")

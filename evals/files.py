@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+ENDINGS = frozenset({".jsonl", ".json", ".html"})
+
 
 class BadFile(Exception):
     """A file that cannot be used: `path:line: what is wrong; what to do`."""
@@ -13,6 +15,12 @@ class BadFile(Exception):
         where = f"{path}:{line}" if line else str(path)
         super().__init__(f"{where}: {message}")
         self.path, self.line = path, line
+
+
+def named(output: Path, ending: str) -> Path:
+    """`output` with an ending of ours (".json"): added, or in place of the one it has. "v1.2" keeps its ".2"."""
+    stem = output.with_suffix("") if output.suffix in ENDINGS else output
+    return stem.with_name(stem.name + ending)
 
 
 def read_text(path: Path, encoding: str = "utf-8") -> str:

@@ -22,9 +22,9 @@ class Journal:
         self.path, self._head = path, head
         self._done: dict[tuple[str, str], Record] = {}
         path.parent.mkdir(parents=True, exist_ok=True)
-        head_path = path.with_suffix(".head.json")
+        self._head_path = path.with_suffix(".head.json")
         if path.exists() and not fresh:
-            self._resume(head_path, head)
+            self._resume(head)
         write_records(path, self._done.values())
         self._write_head(finished=False)
 
@@ -34,14 +34,16 @@ class Journal:
 
     def _write_head(self, *, finished: bool) -> None:
         text = json.dumps({**self._head, "finished": finished}, indent=2, sort_keys=True)
-        self.path.with_suffix(".head.json").write_text(text + "\n", encoding="utf-8")
+        self._head_path.write_text(text + "\n", encoding="utf-8")
 
-    def _resume(self, head_path: Path, head: Mapping[str, Any]) -> None:
+    def _resume(self, head: Mapping[str, Any]) -> None:
         try:
-            before = json.loads(head_path.read_text(encoding="utf-8"))
+            before = json.loads(self._head_path.read_text(encoding="utf-8"))
             finished = before.pop("finished")
         except (OSError, ValueError, AttributeError, KeyError):
-            raise BadFile(head_path, 0, "the run's head cannot be read; run with --fresh") from None
+            raise BadFile(
+                self._head_path, 0, "the run's head cannot be read; run with --fresh"
+            ) from None
         if digest(before) != digest(head):
             changed = sorted(
                 key for key in before.keys() | head.keys() if before.get(key) != head.get(key)

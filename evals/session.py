@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from evals import asking, environment
 from evals.connection import Connection
 from evals.datasets import Collection
+from evals.files import named
 from evals.golden import Case, GoldenSet, choose
 from evals.ingesting import Ingested, collection_files, collection_names, ingest, library_files
 from evals.journal import Journal
@@ -212,7 +213,7 @@ async def _climb(
     # What makes two runs the same run. Models and commit count; the time, and how many at once, do not.
     head = {key: about[key] for key in ("commit", "set", "models")}
     head |= {"answer_threshold": plan.answer_threshold, "quick": plan.quick}
-    journal = Journal(plan.output.with_suffix(".jsonl"), head, fresh=plan.fresh)
+    journal = Journal(named(plan.output, ".jsonl"), head, fresh=plan.fresh)
     measured = await climb(
         cases,
         plan.rungs,

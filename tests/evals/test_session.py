@@ -11,7 +11,7 @@ import pytest
 from evals import making
 from evals.connection import Connection
 from evals.datasets import Collection, Passage, Query
-from evals.files import BadFile
+from evals.files import BadFile, named
 from evals.golden import GoldenSet, load_golden
 from evals.records import Record, Spent, StageRanking, read_records, write_records
 from evals.rungs import CONFIGURED, DENSE, FUSED, LADDER, LATE, SPARSE, Rung
@@ -280,6 +280,11 @@ async def test_records_of_another_run_are_not_taken_over(
     with pytest.raises(FailedPrecondition, match="another set"):
         await run_golden(there, other, plan(tmp_path, FUSED), Watch())
     await run_golden(there, other, plan(tmp_path, FUSED, fresh=True), Watch())
+
+
+def test_two_runs_whose_names_end_in_numbers_do_not_share_files() -> None:
+    assert named(Path("runs/minilm-v1.2"), ".json") == Path("runs/minilm-v1.2.json")
+    assert named(Path("runs/a.json"), ".html") == Path("runs/a.html")
 
 
 def test_a_damaged_record_is_reported_with_its_line(tmp_path: Path) -> None:
