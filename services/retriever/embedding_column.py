@@ -5,11 +5,12 @@
     … admin add-model                                                   # what was ingested in between
     … admin drop-model OLD
 
-Any number of `add-model` may run at once: each takes rows that no other has locked.
+Any number of `add-model` may run at once: each takes rows that no other has locked, and is done when all are.
 """
 
 import asyncio
 import re
+import time
 
 import numpy as np
 import psycopg
@@ -21,11 +22,14 @@ from services.retriever.embedders import Embedder
 from services.rpc.errors import FailedPrecondition, NotFound
 
 BATCH = 64
+INDEX_POLL_S = 0.5
 
 _TAKE = sql.SQL("""
 select id, body from folio.chunks
-where organization_id = %s and {column} is null and not (id = any(%s)) order by id limit %s for update skip locked
+where organization_id = %s and {column} is null and not (id = any(%s)) order by id limit %s for update {wait}
 """)
+# Any numbers, the same in every process.
+_REGISTER_LOCK, _INDEX_LOCK = 4_271_330_518, 4_271_330_519
 
 
 def column_name(model: str) -> str:
@@ -63,15 +67,23 @@ def drop(admin_url: str, model: str) -> None:
 
 def _register(admin_url: str, embedder: Embedder) -> str:
     with psycopg.connect(admin_url) as connection:
+        connection.execute("select pg_advisory_xact_lock(%s)", [_REGISTER_LOCK])
         row = connection.execute(
-            "select column_name, dim from folio.embedding_models where name = %s", [embedder.model]
+            "select column_name, dim, revision from folio.embedding_models where name = %s",
+            [embedder.model],
         ).fetchone()
         if row is not None:
-            if row[1] != embedder.dim:
+            column, dim, revision = row
+            if dim != embedder.dim:
                 raise FailedPrecondition(
-                    f"{embedder.model} is registered with {row[1]} dimensions, not {embedder.dim}"
+                    f"{embedder.model} is registered with {dim} dimensions, not {embedder.dim}"
                 )
-            return str(row[0])
+            if revision and embedder.revision and revision != embedder.revision:
+                raise FailedPrecondition(
+                    f"the column has vectors of revision {revision} of {embedder.model}, not {embedder.revision}; "
+                    "vectors of two revisions are not compared: drop the model first, or give it another name"
+                )
+            return str(column)
         column = column_name(embedder.model)
         connection.execute(
             sql.SQL("alter table folio.chunks add column {} public.vector({})").format(
@@ -88,6 +100,8 @@ def _register(admin_url: str, embedder: Embedder) -> str:
 
 async def _fill(admin_url: str, embedder: Embedder, column: str, organization_id: int) -> int:
     made, skipped = 0, list[int]()
+    # At the end, rows that others have locked are waited for: they come free without a vector if their worker dies.
+    wait = sql.SQL("skip locked")
     name = sql.Identifier(column)
     async with await psycopg.AsyncConnection.connect(admin_url) as connection:
         await connection.set_autocommit(True)
@@ -98,11 +112,14 @@ async def _fill(admin_url: str, embedder: Embedder, column: str, organization_id
                     "select set_config('app.organization_id', %s, true)", [str(organization_id)]
                 )
                 taken = await connection.execute(
-                    _TAKE.format(column=name), [organization_id, skipped, BATCH]
+                    _TAKE.format(column=name, wait=wait), [organization_id, skipped, BATCH]
                 )
                 rows = await taken.fetchall()
-                if not rows:
+                if not rows and wait == sql.SQL(""):
                     return made
+                wait = sql.SQL("skip locked" if rows else "")
+                if not rows:
+                    continue
                 vectors = await embedder.embed([body for _, body in rows])
                 for (identifier, _), vector in zip(rows, vectors, strict=True):
                     if not np.isfinite(vector).all():
@@ -125,6 +142,11 @@ def _index(admin_url: str, column: str, organizations: list[int]) -> None:
     with psycopg.connect(admin_url, autocommit=True) as connection:
         register_vector(connection)
         connection.execute("set search_path = folio, public")
+        # Tried, not waited for: a concurrent build waits for every statement that began before it.
+        while connection.execute("select pg_try_advisory_lock(%s)", [_INDEX_LOCK]).fetchone() == (
+            False,
+        ):
+            time.sleep(INDEX_POLL_S)
         connection.execute(
             sql.SQL("create index if not exists {} on only chunks {}").format(parent, indexed)
         )

@@ -430,11 +430,11 @@ async def test_an_ingest_that_lost_its_document_is_aborted_and_harms_nothing(
         )
     else:
         with psycopg.connect(postgres.admin_url) as connection:
-            connection.execute(
-                "select set_config('app.organization_id', %s, true)", [str(tenant_id)]
-            )
             # As if its host had slept through the lease.
-            connection.execute("update folio.document_versions set leased_until = now()")
+            connection.execute(
+                "update folio.document_versions set leased_until = now() where organization_id = %s",
+                [tenant_id],
+            )
         await caller.ingest(LEAVE, "leave.md")
     chunks = count(postgres, tenant_id, "chunks")
     go_on.set()

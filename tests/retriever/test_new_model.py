@@ -1,8 +1,10 @@
 """A second embedding model beside the first, then instead of it."""
 
+import asyncio
 from collections.abc import Sequence
 
 import numpy as np
+import psycopg
 import pytest
 
 from services.postgres.pool import tenant
@@ -67,6 +69,61 @@ async def test_column_backfill_index_switch_drop(retriever: Retriever, postgres:
         embedding_column.drop(postgres.admin_url, embedder.model)
     with pytest.raises(FailedPrecondition, match="add-model"):
         await embedding_models.column_of(pool, embedder)
+
+
+def without_vector(admin_url: str, organization: int, column: str) -> int:
+    with psycopg.connect(admin_url) as connection:
+        row = connection.execute(
+            f"select count(*) from folio.chunks where organization_id = %s and {column} is null".encode(),
+            [organization],
+        ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+async def test_several_at_once_share_the_work_and_none_is_done_before_all_is(
+    retriever: Retriever, postgres: Postgres
+) -> None:
+    organization = postgres.organization()
+    caller = await retriever.as_(Principal(organization))
+    await caller.ingest("\n\n".join(f"Rule {n} of the house. " * 12 for n in range(80)), "r.txt")
+    embedder, url = Letters(), postgres.admin_url
+    try:
+        column = embedding_column._register(url, embedder)
+        with psycopg.connect(url) as other:
+            # Another one at work: it has taken a chunk, and the model is slow.
+            other.execute(
+                "select id from folio.chunks where organization_id = %s order by id desc limit 1 for update",
+                [organization],
+            )
+            adding = [
+                asyncio.create_task(embedding_column.add(url, embedder, [organization]))
+                for _ in range(3)
+            ]
+            await asyncio.wait(adding, timeout=2)
+            with psycopg.connect(url) as connection:
+                state = connection.execute(
+                    "select state from folio.embedding_models where name = %s", [embedder.model]
+                ).fetchone()
+            assert state == ("filling",)
+        made = await asyncio.gather(*adding)
+        assert without_vector(url, organization, column) == 0
+        chunks = (await caller.search("rule", limit=1000)).hits
+        assert sum(made) == len(chunks) > embedding_column.BATCH
+    finally:
+        embedding_column.drop(url, embedder.model)
+
+
+async def test_another_revision_is_not_filled_into_the_column(postgres: Postgres) -> None:
+    class Newer(Letters):
+        revision = "2"
+
+    try:
+        await embedding_column.add(postgres.admin_url, Letters(), [])
+        with pytest.raises(FailedPrecondition, match="revision"):
+            await embedding_column.add(postgres.admin_url, Newer(), [])
+    finally:
+        embedding_column.drop(postgres.admin_url, Letters.model)
 
 
 def test_the_last_model_is_not_dropped(postgres: Postgres) -> None:
