@@ -9,9 +9,12 @@ from services.gateway.grounding.quotes import SourceText
 from services.gateway.grounding.text import normalise
 
 _NEGATION = re.compile(
-    r"\b(?:not|no|never|none|nothing|nobody|neither|nor|without|cannot|unable|prohibited|forbidden|[a-z]+n['\u2019]t)\b",
+    r"\b(?:not|no|never|none|nothing|nobody|neither|nor|without|cannot|unable|prohibited|forbidden|unless|free of"
+    r"|fail(?:s|ed|ing)? to|[a-z]+n['\u2019]t)\b",
     re.IGNORECASE,
 )
+# The word that answers a question, before the sentence that says why.
+_ANSWER_WORD = re.compile(r"^(?:no|yes)\s*[,.:;!\u2013\u2014-]\s*", re.IGNORECASE)
 # Negations that bound a number instead of denying anything: "no later than", "not more than".
 _BOUND = re.compile(
     r"\b(?:no|not)\s+(?:later|more|less|fewer|earlier|longer|only|exceed\w*)\b", re.IGNORECASE
@@ -71,7 +74,7 @@ def _dated(date: Date, known: frozenset[Date], numbers: frozenset[Decimal]) -> b
 
 def flips_negation(sentence: str, quotes: Sequence[str]) -> bool:
     """Whether the quoted sentence nearest to this one says it with the opposite sign."""
-    said = normalise(sentence).text
+    said = _ANSWER_WORD.sub("", normalise(sentence).text)
     if any(said.rstrip(".") in normalise(quote).text for quote in quotes):
         return False
     # Whole quotes side by side (a heading and what stands under it) say no more than each of them.

@@ -106,6 +106,13 @@ def test_a_number_is_not_a_part_of_another() -> None:
             "The pump must be sent back by June.",
             False,
         ),
+        ("No, visitors may not enter the plant.", "Visitors may not enter the plant.", False),
+        ("No, visitors may enter the plant.", "Visitors may not enter the plant.", True),
+        ("Yes: visitors may enter the plant.", "Visitors may not enter the plant.", True),
+        ("No visitors may enter the plant.", "Visitors may enter the plant.", True),
+        ("You may enter only if authorised.", "You may not enter unless authorised.", False),
+        ("Staff who fail to apply lose it.", "Staff who do not apply lose it.", False),
+        ("There is no charge for the service.", "The service is free of charge.", False),
         ("Staff get leave.", "The canteen does not open on Sundays.", False),
     ],
 )
