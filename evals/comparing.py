@@ -62,10 +62,14 @@ def rung_of(summary: Mapping[str, Any], name: str = "") -> dict[str, Any]:
 
 
 def check_comparable(a: Mapping[str, Any], b: Mapping[str, Any]) -> None:
-    """ValueError for summaries of two sets: the same id is another question there."""
-    names = a["set"]["name"], b["set"]["name"]
-    if names[0] != names[1]:
-        raise ValueError(f"{names[0]} and {names[1]} are two sets; compare runs of one")
+    """ValueError for summaries of two sets: the same id is another question there.
+
+    Of the same digest, they are one set that was asked in two ways, and the name says how.
+    """
+    one, other = a["set"], b["set"]
+    same = one["name"] == other["name"] or (one["digest"] and one["digest"] == other["digest"])
+    if not same:
+        raise ValueError(f"{one['name']} and {other['name']} are two sets; compare runs of one")
 
 
 def side_by_side(a: Mapping[str, Any], b: Mapping[str, Any], metric: str, worst: int = 10) -> Sided:

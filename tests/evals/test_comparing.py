@@ -93,9 +93,12 @@ def test_side_by_side_counts_and_shows_the_worst_flips(summary: dict[str, Any]) 
 
 def test_runs_of_two_sets_are_not_compared(summary: dict[str, Any]) -> None:
     # Cranfield and CISI both have a question 1.
-    other = {**summary, "set": {**summary["set"], "name": "cisi"}}
-    with pytest.raises(ValueError, match="golden and cisi are two sets"):
-        gate(summary, other)
+    for digest in ("e" * 64, ""):
+        other = {**summary, "set": {**summary["set"], "name": "cisi", "digest": digest}}
+        with pytest.raises(ValueError, match="golden and cisi are two sets"):
+            gate(summary, other)
+    # The same questions, asked of their own file only.
+    assert gate(summary, {**summary, "set": {**summary["set"], "name": "golden-known"}}) == []
 
 
 def test_the_gate_lets_the_same_and_the_better_pass(
