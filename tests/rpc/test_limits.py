@@ -2,11 +2,15 @@
 
 import asyncio
 import time
+import tomllib
 from pathlib import Path
 
 import jwt
 import pytest
 
+from services.colbert.encoders import ENCODERS
+from services.crossencoder.models import SCORERS
+from services.generator.llm import LLMS
 from services.rpc import identity
 from services.rpc.deadline import Deadline
 from services.rpc.errors import (
@@ -72,6 +76,15 @@ def test_a_provider_without_its_package_names_the_extra(
     with pytest.raises(FailedPrecondition, match=r"an_sdk_that_is_not_here.*folio\[probe-sdk\]"):
         load({"probe_sdk": "probe_provider:Provider"}, "probe_sdk")
     assert load({"queue": "queue:Queue"}, "queue").__name__ == "Queue"
+
+
+def test_every_provider_with_an_sdk_has_the_extra_that_its_absence_names() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    with_sdk = {
+        name for name in [*LLMS, *SCORERS, *ENCODERS] if name not in ("minilm", "onnx", "tei")
+    }
+    assert with_sdk > {"anthropic", "openai_compatible", "cohere", "pylate"}
+    assert {name.replace("_", "-") for name in with_sdk} <= project["optional-dependencies"].keys()
 
 
 def test_tokens_are_used_again_and_still_expire(monkeypatch: pytest.MonkeyPatch) -> None:
