@@ -30,6 +30,27 @@ def test_without_a_gateway_it_says_how_to_start_one() -> None:
     assert "`folio up` starts one" in said
 
 
+@pytest.mark.parametrize(
+    ("absent", "arguments", "extra"),
+    [("typer", ["status"], "cli"), ("yaml", ["up"], "all"), ("numpy", ["eval", "run"], "all")],
+)
+def test_a_package_that_is_not_installed_is_named(
+    absent: str, arguments: list[str], extra: str, tmp_path: Path
+) -> None:
+    code = f"import sys; sys.modules[{absent!r}] = None; from folio.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 1
+    assert f"needs '{absent}': pip install 'folio[{extra}]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_gateway_on_this_machine_is_not_sought_through_a_proxy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
