@@ -78,7 +78,11 @@ def own_suite(folder: Path, golden: GoldenSet, environment: Mapping[str, str] | 
 
 
 def load_sets(paths: Sequence[Path]) -> GoldenSet:
-    """The given golden sets, or ours."""
+    """The given golden sets, or ours. FailedPrecondition where ours is not: an installed package leaves it out."""
+    if not paths and not GOLDEN.exists():
+        raise FailedPrecondition(
+            "our own questions and documents are in a checkout only; name yours with --golden"
+        )
     return load_golden(paths or [GOLDEN])
 
 

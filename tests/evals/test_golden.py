@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from evals import making
 from evals.files import BadFile
 from evals.golden import Case, Relevant, Scope, choose, load_golden
 from evals.library import load_library
+from services.rpc.errors import FailedPrecondition
 
 MANIFEST = """\
 documents:
@@ -151,6 +153,14 @@ def test_a_document_without_a_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "manifest.yaml").write_text(MANIFEST)
     with pytest.raises(BadFile, match=r"manifest\.yaml:2: no file mill/handbook\.pdf; build"):
         load_library(tmp_path / "manifest.yaml")
+
+
+def test_an_installed_package_asks_for_a_golden_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(making, "GOLDEN", tmp_path / "none.yaml")
+    with pytest.raises(FailedPrecondition, match="in a checkout only; name yours with --golden"):
+        making.load_sets([])
 
 
 def test_our_own_golden_set_is_sound() -> None:
