@@ -331,6 +331,22 @@ async def test_a_one_percent_filter_returns_every_row_it_can_with_the_index_forc
 
 
 @pytest.mark.slow
+async def test_an_index_that_gives_up_early_is_made_up_for_by_an_exact_scan(
+    pool: TenantPool, filled: int
+) -> None:
+    query = np.random.default_rng(3).normal(size=384).astype(np.float32)
+    async with tenant(pool, Principal(filled), ef_search=40) as connection:
+        await connection.execute("set local hnsw.max_scan_tuples = 1")
+        within = await legs.scope(connection, filled, Filter(kinds=("one",)))
+        found = await legs.dense(connection, within, "embedding_minilm", query, 50, exact_below=0)
+        exact = await legs.dense(
+            connection, within, "embedding_minilm", query, 50, exact_below=10**9
+        )
+    assert len(found) == 20
+    assert found == exact
+
+
+@pytest.mark.slow
 async def test_the_index_serves_the_dense_and_the_sparse_query(
     pool: TenantPool, postgres: Postgres, filled: int
 ) -> None:
