@@ -61,8 +61,8 @@ check-protos: protos          ## contracts lint clean, and their generated code 
 	build/protos-venv/bin/buf lint build/protos/folio.binpb --config buf.yaml
 	git diff --exit-code -- folio buf
 
-check-native: $(VENV)/.dev    ## the C library: warnings, sanitizers, a short fuzz, other processors
-	PYTHON=$(BIN)/python native/check.sh
+check-native:     ## the C library: warnings, sanitizers, a short fuzz, other processors
+	native/check.sh
 
 bench: $(VENV)/.dev           ## MaxSim against its peers, and the reranker service
 	PYTHON=$(BIN)/python bench/run.sh

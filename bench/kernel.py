@@ -79,7 +79,7 @@ class Worker:
 def measure(
     workload: Workload, threads: int, args: argparse.Namespace, peaks: Peaks, folder: Path
 ) -> list[dict[str, Any]]:
-    """One workload with so many threads: the rows of the peers that could, fastest last."""
+    """One workload with so many threads: the rows of the peers that could, in the peers' order."""
     operations = 2 * read(folder).multiplications
     workers = [
         Worker(peer, threads, sys.executable if peer.ours else args.python) for peer in PEERS

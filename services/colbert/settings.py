@@ -118,5 +118,5 @@ class ColbertSettings(PostgresSettings):
         256,
         ge=0,
         validation_alias="FOLIO_COLBERT_MAX_ENCODE_ON_DEMAND",
-        description="chunks without stored vectors that one call may have encoded",
+        description="chunks without stored vectors that a call may have encoded, of each thousand",
     )

@@ -9,6 +9,7 @@ import pytest
 
 from folio.common.v1 import vectors_pb2
 from folio.rerank.v1 import rerank_pb2, rerank_pb2_grpc
+from services.colbert import reranker
 from services.colbert.matrices import pack
 from services.colbert.stage import Stage
 from services.rpc.identity import Principal
@@ -338,6 +339,31 @@ class TestByChunkId:
         )
         scores = [r.score for r in forwards.results]
         assert [r.score for r in again.results] == [*scores[::-1], scores[0]]
+
+    async def test_many_chunks_are_fetched_in_steps(
+        self,
+        channel: grpc.aio.Channel,
+        stage: Stage,
+        acme: Principal,
+        add_document: AddDocument,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        _, chunks = add_document(acme.organization_id, [*BODIES, " "])
+        request = Request(text=QUESTION, chunk_ids=ids(*chunks), options=Options(alignments=True))
+        whole = await rerank(channel, request)
+        asked, tiles = [], stage.reranker._chunks.tiles
+
+        async def counted(principal: Principal, step: list[int]) -> object:
+            asked.append(len(step))
+            return await tiles(principal, step)
+
+        monkeypatch.setattr(stage.reranker._chunks, "tiles", counted)
+        monkeypatch.setattr(reranker, "_FETCH_STEP", 2)
+        stepwise = await rerank(channel, request)
+        assert asked == [2, 2, 1]
+        assert list(stepwise.results) == list(whole.results)
+        request.chunk_ids.ids.append(10**12)
+        assert (await refused(channel, request))[0] is grpc.StatusCode.NOT_FOUND
 
     async def test_vectors_outlive_the_process(
         self,
