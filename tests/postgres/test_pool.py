@@ -1,6 +1,7 @@
 """The pool when callers leave, when the database is busy, and when it goes away and comes back."""
 
 import asyncio
+import stat
 import tempfile
 from pathlib import Path
 
@@ -134,6 +135,15 @@ def test_a_long_folder_name_gets_a_short_socket() -> None:
         psycopg.connect(server.admin_url) as connection,
     ):
         assert connection.execute("select 1").fetchone() == (1,)
+
+
+def test_no_other_user_may_open_the_socket() -> None:
+    with (
+        tempfile.TemporaryDirectory(prefix="folio-test-") as folder,
+        EmbeddedPostgres(Path(folder) / "p") as server,
+    ):
+        (socket,) = server.folder.glob(".s.PGSQL.*[0-9]")
+        assert stat.S_IMODE(socket.stat().st_mode) == 0o700
 
 
 def test_two_servers_in_one_folder_are_refused() -> None:
