@@ -264,6 +264,9 @@ int main(int argc, char **argv) {
     if (cases >= 8) check_case(MAXSIM_I8, MAXSIM_MAX_DIM);
     if (cases >= 8) check_case(MAXSIM_F16, MAXSIM_MAX_DIM);
     check_threads();
+    printf("; not on this processor:");
+    for (int i = 0; maxsim_kernel_name(i); i++)
+        if (!maxsim_kernel_supported(i)) printf(" %s", maxsim_kernel_name(i));
     printf(" (%d cases of each of", cases);
     for (int type = MAXSIM_F32; type <= MAXSIM_I8; type++) printf(" %s", types[type]);
     printf("), threads, fork\n");
