@@ -76,31 +76,32 @@ def bars() -> Iterator[Bars]:
 
 
 def ladder(summary: Mapping[str, Any]) -> Table:
-    """A row per rung: the metrics with intervals, answers, latency, failures."""
+    """A row per rung, by its name on the command line: the metrics with intervals, answers, latency, failures.
+
+    It fits into 80 columns; the rungs that were skipped are below it, with the reason.
+    """
     metric = summary["main_metric"]
-    table = Table(title=f"{summary['set']['name']}: {summary['set']['cases']} questions")
-    for name in (
-        "rung",
-        metric,
-        "95%",
-        "hit@1",
-        "recall@10",
-        "b/w/s",
-        "correct",
-        "false",
-        "p50 ms",
-    ):
-        table.add_column(name, justify="left" if name == "rung" else "right")
-    table.add_column("failed", justify="right")
+    skipped = [rung for rung in summary["rungs"] if rung["status"] != "measured"]
+    table = Table(
+        title=f"{escape(summary['set']['name'])}: {summary['set']['cases']} questions",
+        caption="\n".join(escape(f"{rung['name']} skipped: {rung['reason']}") for rung in skipped),
+        caption_justify="left",
+        box=None,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    heads = (metric, "95%", "hit@1", "rec@10", "b/w/s", "correct", "false", "p50 ms", "failed")
+    table.add_column("rung")
+    for name in heads:
+        table.add_column(name, justify="right", no_wrap=True)
     for rung in summary["rungs"]:
         if rung["status"] != "measured":
-            table.add_row(escape(rung["title"]), f"[dim]skipped: {escape(rung['reason'][:80])}[/]")
             continue
         found = rung["metrics"].get(metric)
         against = rung.get("against") or {}
         answers = rung["answers"]
         table.add_row(
-            escape(rung["title"]),
+            escape(rung["name"]),
             f"{found['mean']:.3f}" if found else "-",
             f"{found['low']:.3f}-{found['high']:.3f}" if found else "-",
             _mean(rung, "hit@1"),

@@ -2,11 +2,14 @@
 
 import copy
 import html.parser
+import io
 import math
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from evals.comparing import gate, read_summary, rung_of, side_by_side
 from evals.files import BadFile
@@ -15,6 +18,7 @@ from evals.records import Record, StageRanking, StageTime
 from evals.report import render
 from evals.rungs import CROSS, DENSE, FUSED, LATE
 from evals.runner import Measured
+from evals.showing import ladder
 from evals.summary import summarise
 from evals.sweep import Signal, Sweep, at_threshold, brier, isotonic, sweep, write_calibration
 from services.gateway.calibration import load
@@ -171,6 +175,18 @@ def test_a_file_that_is_no_summary(tmp_path: Path) -> None:
         (tmp_path / "a.json").write_text(text)
         with pytest.raises(BadFile, match="run the evaluation again"):
             read_summary(tmp_path / "a.json")
+
+
+def test_the_ladder_fits_a_terminal_of_80_columns(summary: dict[str, Any]) -> None:
+    summary["rungs"][-1]["name"] = "configured"
+    summary["rungs"][-1]["latency_ms"]["total"]["p50"] = 12345.0
+    console = Console(width=80, file=io.StringIO())
+    with console.capture() as captured:
+        console.print(ladder(summary))
+    shown = captured.get()
+    assert "…" not in shown
+    assert re.search(r"^configured +1\.000 1\.000-1\.000 .* 12345 +0$", shown, re.M)
+    assert "crossencoder skipped: not <configured>" in shown
 
 
 @pytest.fixture
