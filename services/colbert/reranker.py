@@ -27,8 +27,8 @@ from services.rpc.identity import Principal
 Matrix = NDArray[np.float32]
 
 MAX_QUERY_TOKENS: Final = 1024
-# Queries whose vectors are remembered: one question is scored several times on its way.
-_QUERIES_REMEMBERED = 1000
+# Queries' vectors that are remembered: one question is scored several times on its way.
+_QUERY_BYTES = 64 * 2**20
 # Chunks stored in one transaction of IndexDocument: what a killed run repeats at most.
 _INDEX_STEP = 32
 # Chunks held at once by one call: a thousand of 180 tokens and 384 dimensions take 70 MB.
@@ -85,6 +85,7 @@ class Reranker:
         self._scorer = scorer
         self._max_exact = max_exact_chunks
         self._queries: OrderedDict[tuple[int, str], Query] = OrderedDict()
+        self._query_bytes = 0
         # By organization, document and version; a lock is there while somebody holds or awaits it.
         self._indexing: WeakValueDictionary[tuple[int, int, int], asyncio.Lock] = (
             WeakValueDictionary()
@@ -98,15 +99,22 @@ class Reranker:
             query = await self.encoding.query(text)
             if not len(query.vectors):
                 raise InvalidArgument.field("text", "holds no token that can be scored")
-            self._queries[key] = query
-            if len(self._queries) > _QUERIES_REMEMBERED:
-                self._queries.popitem(last=False)
+            self._remember(key, query)
         if query.truncated and options and options.refuse_truncation:
             raise InvalidArgument.field(
                 "text",
                 f"has more than the {self.encoding.encoder.query_length} tokens that are read",
             )
         return query
+
+    def _remember(self, key: tuple[int, str], query: Query) -> None:
+        if key in self._queries:  # asked twice at once
+            return
+        self._queries[key] = query
+        self._query_bytes += query.vectors.nbytes
+        while self._query_bytes > _QUERY_BYTES:
+            _, oldest = self._queries.popitem(last=False)
+            self._query_bytes -= oldest.vectors.nbytes
 
     def given_query(self, vectors: Matrix) -> Query:
         """A caller's own query vectors. InvalidArgument where they cannot be scored."""

@@ -400,6 +400,20 @@ class TestByChunkId:
         assert "IndexDocument" in message
 
 
+async def test_remembered_queries_are_bounded_by_their_bytes(
+    channel: grpc.aio.Channel, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = 384 * 4
+    monkeypatch.setattr(reranker, "_QUERY_BYTES", 40 * row)
+    for number in range(12):  # six tokens each: [CLS] long question number n [SEP]
+        await rerank(channel, Request(text=f"long question number {number}", texts=texts("a")))
+    held = stage.reranker._queries
+    assert 5 <= len(held) <= 6
+    assert sum(len(query.vectors) for query in held.values()) <= 40
+    assert [text for _, text in held][-1] == "long question number 11"
+    assert stage.reranker._query_bytes == sum(query.vectors.nbytes for query in held.values())
+
+
 async def test_capabilities_say_what_it_is(channel: grpc.aio.Channel) -> None:
     reply = await rerank_pb2_grpc.RerankServiceStub(channel).GetCapabilities(
         rerank_pb2.GetCapabilitiesRequest(), timeout=10
