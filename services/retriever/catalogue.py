@@ -13,28 +13,23 @@ from services.postgres.pool import Connection
 from services.retriever.records import DOCUMENT_FILTER, ChunkRecord, DocumentRecord, Filter
 from services.rpc.errors import InvalidArgument, NotFound
 
-# The served version, else the newest: a first version that is being read, or has failed, is listed as such.
-_DOCUMENT = """
+_RECORD = """
 select d.id, d.rooftop_id, coalesce(k.name, '') as collection, d.file_name, d.created_at, d.updated_at,
        v.version, v.sha256, v.title, v.media_type, v.kind, v.published_on, v.size_bytes, v.status, v.outcome,
        v.page_count, v.chunk_count, v.warnings, v.empty_pages, v.error
 from documents d
 join document_versions v
-  on v.organization_id = d.organization_id and v.document_id = d.id
- and v.version = coalesce(
-       d.current_version,
-       (select max(n.version) from document_versions n
-         where n.organization_id = d.organization_id and n.document_id = d.id))
+  on v.organization_id = d.organization_id and v.document_id = d.id and v.version = {version}
 left join collections k on k.organization_id = d.organization_id and k.id = d.collection_id
 where d.organization_id = %(organization)s
 """
-
-_VERSION = _DOCUMENT.replace(
-    """coalesce(
+_VERSION = _RECORD.format(version="%(version)s")
+# The served version, else the newest: a first version that is being read, or has failed, is listed as such.
+_DOCUMENT = _RECORD.format(
+    version="""coalesce(
        d.current_version,
        (select max(n.version) from document_versions n
-         where n.organization_id = d.organization_id and n.document_id = d.id))""",
-    "%(version)s",
+         where n.organization_id = d.organization_id and n.document_id = d.id))"""
 )
 _LIST = f"""{_DOCUMENT} and d.id > %(after)s and {DOCUMENT_FILTER}
 order by d.id limit %(limit)s"""

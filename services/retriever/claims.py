@@ -53,12 +53,8 @@ where d.organization_id = %(organization)s and d.file_name = %(file_name)s
 order by v.version desc nulls last limit 1
 """
 _REQUEST = """
-select r.document_id, r.version, r.sha256, v.status, d.current_version
-from ingest_requests r
-join document_versions v
-  on v.organization_id = r.organization_id and v.document_id = r.document_id and v.version = r.version
-join documents d on d.organization_id = r.organization_id and d.id = r.document_id
-where r.organization_id = %(organization)s and r.request_id = %(request_id)s
+select document_id, sha256 from ingest_requests
+where organization_id = %(organization)s and request_id = %(request_id)s
 """
 _NEW_DOCUMENT = """
 insert into documents (organization_id, rooftop_id, collection_id, file_name)
@@ -92,8 +88,8 @@ async def claim(
 ) -> Claim:
     """Decides what this upload is: new work, a wait, or done already.
 
-    AlreadyExists if the request id was used for other bytes; PermissionDenied for another rooftop than the
-    principal's; NotFound for one that does not exist.
+    AlreadyExists if the request id was used for other bytes or another document; PermissionDenied for another rooftop
+    than the principal's; NotFound for one that does not exist.
     """
     rooftop = await _rooftop(connection, principal, upload.rooftop_id)
     parameters: dict[str, object] = {
@@ -111,17 +107,16 @@ async def claim(
         "worker": worker,
         "lease": lease_s,
     }
-    name = [principal.organization_id, rooftop, upload.collection, upload.file_name]
-    await connection.execute(
-        "select pg_advisory_xact_lock(hashtextextended(%s, 7401))", [json.dumps(name)]
-    )
+    if upload.request_id:
+        await _lock(connection, principal.organization_id, upload.request_id)
+    await _lock(connection, principal.organization_id, rooftop, upload.collection, upload.file_name)
     parameters["collection_id"] = await _collection(
         connection, principal.organization_id, upload.collection
     )
-    if upload.request_id:
-        await _check_request(connection, parameters)
     cursor = connection.cursor(row_factory=dict_row)
     found = await (await cursor.execute(_FIND, parameters)).fetchone()
+    if upload.request_id:
+        await _check_request(connection, parameters, found["id"] if found else None)
     if found is None:
         made = await (await connection.execute(_NEW_DOCUMENT, parameters)).fetchone()
         assert made is not None
@@ -158,10 +153,18 @@ def _state(found: dict[str, object]) -> str:
     return "MINE"
 
 
-async def _check_request(connection: Connection, parameters: dict[str, object]) -> None:
-    cursor = connection.cursor(row_factory=dict_row)
-    used = await (await cursor.execute(_REQUEST, parameters)).fetchone()
-    if used is not None and used["sha256"] != parameters["sha256"]:
+async def _lock(connection: Connection, *name: object) -> None:
+    """Waits for whoever claims under this name, and keeps others waiting until the transaction ends."""
+    await connection.execute(
+        "select pg_advisory_xact_lock(hashtextextended(%s, 7401))", [json.dumps(name)]
+    )
+
+
+async def _check_request(
+    connection: Connection, parameters: dict[str, object], document_id: int | None
+) -> None:
+    used = await (await connection.execute(_REQUEST, parameters)).fetchone()
+    if used is not None and used != (document_id, parameters["sha256"]):
         raise AlreadyExists(
             "this request_id was used for another file; use a new one", reason="REQUEST_ID_REUSED"
         )

@@ -149,9 +149,23 @@ async def test_a_retry_with_the_same_request_id_gets_the_same_result(caller: Cal
     first, _ = await caller.stage(LEAVE, "leave.md", request_id="r1")
     again, _ = await caller.stage(LEAVE, "leave.md", request_id="r1")
     assert (again.document.id, again.version) == (first.document.id, first.version)
-    with pytest.raises(grpc.aio.AioRpcError) as error:
-        await caller.stage(LEAVE + "more", "leave.md", request_id="r1")
-    assert error.value.code() is grpc.StatusCode.ALREADY_EXISTS
+    for data, file_name in ((LEAVE + "more", "leave.md"), (LEAVE, "other.md")):
+        with pytest.raises(grpc.aio.AioRpcError) as error:
+            await caller.stage(data, file_name, request_id="r1")
+        assert error.value.code() is grpc.StatusCode.ALREADY_EXISTS
+
+
+async def test_of_two_files_at_once_with_one_request_id_one_is_refused(
+    caller: Caller, postgres: Postgres, tenant_id: int
+) -> None:
+    results = await asyncio.gather(
+        *(caller.stage(f"{LEAVE}{n}", f"{n}.md", request_id="r1") for n in range(6)),
+        return_exceptions=True,
+    )
+    refused = [result for result in results if isinstance(result, grpc.aio.AioRpcError)]
+    assert {error.code() for error in refused} == {grpc.StatusCode.ALREADY_EXISTS}
+    assert len(refused) == 5
+    assert count(postgres, tenant_id, "documents") == 1
 
 
 @pytest.mark.parametrize(
