@@ -3,11 +3,12 @@
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
+from pydantic import SecretStr
 
 from services.postgres import gates
 from services.postgres import pool as pool_module
 from services.postgres.migrate import latest, migrate
-from services.postgres.pool import TenantPool
+from services.postgres.pool import TenantPool, open_pool
 from services.retriever.admin import MIGRATIONS
 from services.rpc.errors import FailedPrecondition
 from tests.conftest import Postgres
@@ -125,6 +126,53 @@ async def test_the_gates_open_for_the_application(pool: TenantPool) -> None:
 async def test_another_schema_version_is_refused(pool: TenantPool) -> None:
     with pytest.raises(FailedPrecondition, match="migrate"):
         await gates.check(pool, latest(MIGRATIONS) + 1)
+
+
+async def refusal(postgres: Postgres, url: str) -> str:
+    """What the gates say to whoever connects by this URL."""
+    async with open_pool(postgres.settings(database_url=SecretStr(url))) as opened:
+        with pytest.raises(FailedPrecondition) as refused:
+            await gates.check(opened, latest(MIGRATIONS))
+    return refused.value.message
+
+
+async def test_a_superuser_is_refused(postgres: Postgres) -> None:
+    assert "may bypass row-level security" in await refusal(postgres, postgres.admin_url)
+
+
+@pytest.mark.parametrize(
+    ("setup", "says"),
+    [
+        ("alter role too_much bypassrls", "may bypass row-level security"),
+        ("grant postgres to too_much", "owns tables"),
+        ("grant select on folio.chunks_{acme} to too_much", "rights on partitions"),
+        ("grant delete on folio.postings_{globex} to too_much", "rights on partitions"),
+    ],
+)
+async def test_a_role_that_may_too_much_is_refused(
+    postgres: Postgres, setup: str, says: str
+) -> None:
+    with psycopg.connect(postgres.admin_url, autocommit=True) as connection:
+        connection.execute("create role too_much login")
+        try:
+            connection.execute("call folio.grant_application('too_much')")
+            connection.execute(setup.format(acme=postgres.acme, globex=postgres.globex).encode())
+            url = make_conninfo(postgres.url, user="too_much")
+            assert says in await refusal(postgres, url)
+        finally:
+            connection.execute("drop owned by too_much")
+            connection.execute("drop role too_much")
+
+
+@pytest.mark.parametrize("table", ["pages", "chunks_{acme}"])
+async def test_a_table_without_forced_security_is_refused(postgres: Postgres, table: str) -> None:
+    name = table.format(acme=postgres.acme)
+    with psycopg.connect(postgres.admin_url, autocommit=True) as connection:
+        connection.execute(f"alter table folio.{name} no force row level security".encode())
+        try:
+            assert f"not forced on: {name}" in await refusal(postgres, postgres.url)
+        finally:
+            connection.execute(f"alter table folio.{name} force row level security".encode())
 
 
 @pytest.mark.parametrize(
