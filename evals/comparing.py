@@ -8,7 +8,7 @@ from typing import Any
 
 from evals.files import BadFile, read_text
 from evals.metrics import METRICS
-from evals.stats import Comparison, compare
+from evals.stats import SAME, Comparison, compare
 from evals.summary import FORMAT, correctness, values
 
 # How much worse the mean may be before an interval that leaves out 0 stops a release.
@@ -84,14 +84,14 @@ def side_by_side(a: Mapping[str, Any], b: Mapping[str, Any], metric: str, worst:
     if not before.keys() & after.keys() and not right_a.keys() & right_b.keys():
         raise ValueError("the two runs share no question; compare runs of one set")
     flips = [Flip(name, before[name], after[name]) for name in before.keys() & after.keys()]
-    changed = sorted((flip for flip in flips if flip.change), key=lambda f: (f.change, f.question))
+    lost = sorted((f for f in flips if f.change < -SAME), key=lambda f: (f.change, f.question))
     return Sided(
         a["name"],
         b["name"],
         metric,
         compare(before, after) if before.keys() & after.keys() else None,
         compare(right_a, right_b) if right_a.keys() & right_b.keys() else None,
-        tuple(changed[:worst]),
+        tuple(lost[:worst]),
     )
 
 

@@ -117,9 +117,17 @@ def ladder(summary: Mapping[str, Any]) -> Table:
 
 def comparison(sided: Sided) -> Table:
     """B against A, and the questions that lost most."""
-    table = Table(title=f"{sided.rung_b} against {sided.rung_a}")
-    for name in ("what", "difference", "95%", "better", "worse", "same", "verdict"):
-        table.add_column(name, justify="left" if name in ("what", "verdict") else "right")
+    title = f"{sided.rung_b} against {sided.rung_a}"
+    table = Table(title=title, box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    for name in ("what", "change", "95%", "better", "worse", "same", "verdict"):
+        # An id that is cut cannot be looked up.
+        left = name in ("what", "verdict")
+        table.add_column(
+            name,
+            justify="left" if left else "right",
+            no_wrap=not left,
+            overflow="fold" if left else "ellipsis",
+        )
     for what, found in ((sided.metric, sided.ranking), ("correct answers", sided.answers)):
         if found:
             d = found.difference

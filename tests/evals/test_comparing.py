@@ -18,7 +18,7 @@ from evals.records import Record, StageRanking, StageTime
 from evals.report import render
 from evals.rungs import CROSS, DENSE, FUSED, LATE
 from evals.runner import Measured
-from evals.showing import ladder
+from evals.showing import comparison, ladder
 from evals.summary import summarise
 from evals.sweep import Signal, Sweep, at_threshold, brier, isotonic, sweep, write_calibration
 from services.gateway.calibration import load
@@ -89,6 +89,11 @@ def test_side_by_side_counts_and_shows_the_worst_flips(summary: dict[str, Any]) 
     assert found.ranking.better == 0
     assert found.ranking.verdict == "worse"
     assert [flip.change for flip in found.flips] == [-1.0, -1.0, -1.0]
+    assert side_by_side(dense, fused, "ndcg@10").flips == (), "a gain is no bad flip"
+    console = Console(width=80, file=io.StringIO())
+    with console.capture() as captured:
+        console.print(comparison(found))
+    assert all(flip.question in captured.get() for flip in found.flips)
     with pytest.raises(KeyError, match="there are: dense, rrf"):
         rung_of(summary, "crossencoder")
     with pytest.raises(ValueError, match="no metric 'map'; there are: hit@1"):
