@@ -1,6 +1,8 @@
 """A stage may start before its database."""
 
 import asyncio
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,11 +19,18 @@ from services.rpc.testing import SECRET
 pytestmark = pytest.mark.integration
 
 
+@pytest.fixture
+def folder_of_the_server() -> Iterator[Path]:
+    """Not pytest's own: it shuts its folders to other users at every start, and the server may run as one."""
+    with tempfile.TemporaryDirectory(prefix="folio-test-") as folder:
+        yield Path(folder)
+
+
 async def test_the_gates_wait_for_a_database_that_comes_up_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    folder_of_the_server: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(gates, "WAIT_S", 0.3)
-    postgres = EmbeddedPostgres(tmp_path / "postgres")
+    postgres = EmbeddedPostgres(folder_of_the_server / "postgres")
     with postgres:
         url = prepare(postgres.admin_url, "a password")
     settings = PostgresSettings(internal_secret=SecretStr(SECRET), database_url=SecretStr(url))
