@@ -13,6 +13,8 @@ from services.retriever import lexical
 MAX_CHECKED = 32
 CANDIDATES = 200
 
+# Two documents that lose and gain each other's words would each wait for the other's rows.
+_LOCK = "select pg_advisory_xact_lock(hashtextextended(%(organization)s::text, 7402))"
 _ADD = """
 insert into vocabulary (organization_id, rooftop_id, word, documents)
 select %(organization)s, %(rooftop)s, word, 1 from unnest(%(words)s::text[]) word order by word
@@ -64,9 +66,11 @@ async def replace(
     old: Sequence[str],
     new: Sequence[str],
 ) -> None:
-    """Counts a document's words anew."""
+    """Counts a document's words anew. Whoever does the same for the organization waits until the transaction ends."""
     parameters: dict[str, object] = {"organization": organization_id, "rooftop": rooftop_id}
     gone, come = sorted(set(old) - set(new)), sorted(set(new) - set(old))
+    if come or gone:
+        await connection.execute(_LOCK, parameters)
     if come:
         rows = await (await connection.execute(_ADD, {**parameters, "words": come})).fetchall()
         fresh = [(identifier, word) for identifier, word, documents in rows if documents == 1]

@@ -9,7 +9,7 @@ import pytest
 
 from folio.retriever.v1 import retriever_pb2 as pb
 from services.postgres.pool import TenantPool, tenant
-from services.retriever import catalogue, parents, publish
+from services.retriever import catalogue, parents, publish, vocabulary
 from services.rpc.errors import NotFound
 from services.rpc.identity import Principal
 from tests.conftest import Postgres
@@ -113,3 +113,21 @@ async def test_passages_read_during_a_publication_are_of_one_version(
     for passage in answer.passages:
         start = passage.hits[0].char_start - passage.char_start
         assert passage.text[start:].startswith(passage.hits[0].body)
+
+
+async def test_documents_that_exchange_their_words_do_not_deadlock(
+    pool: TenantPool, tenant_id: int
+) -> None:
+    apples, pears = ([f"{fruit}{n}" for n in range(400)] for fruit in ("apple", "pear"))
+
+    async def replace(old: list[str], new: list[str]) -> None:
+        async with tenant(pool, Principal(tenant_id)) as connection:
+            await vocabulary.replace(connection, tenant_id, None, old, new)
+
+    await replace([], apples)
+    await replace([], pears)
+    for _ in range(3):
+        await asyncio.gather(replace(apples, pears), replace(pears, apples))
+    async with tenant(pool, Principal(tenant_id)) as connection:
+        counts = await connection.execute("select count(*), sum(documents) from vocabulary")
+        assert await counts.fetchone() == (800, 800)
