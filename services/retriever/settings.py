@@ -106,7 +106,12 @@ class RetrieverSettings(PostgresSettings):
         100 * 2**20, ge=1, le=2**30, description="largest file that is taken in"
     )
     max_chunks: int = Field(50_000, ge=1, description="most chunks of one document")
-    parser_workers: int = Field(1, ge=1, le=64, description="processes that read files")
+    parser_workers: int = Field(
+        1,
+        ge=1,
+        le=64,
+        description="processes that read files; one more finds quotes and draws pages",
+    )
     max_ingests: int = Field(
         4,
         ge=1,
