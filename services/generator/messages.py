@@ -4,6 +4,7 @@ from folio.common.v1 import stage_pb2
 from folio.generator.v1 import generator_pb2 as pb
 from services.generator.answers import Finish, Result, Sentence, Source, Span, Usage
 from services.generator.expand import Method
+from services.generator.quotes import encodable
 from services.generator.rewrite import Turn
 from services.rpc.errors import InvalidArgument
 
@@ -56,7 +57,7 @@ def usage(spent: Usage) -> stage_pb2.Usage:
 
 def sentence(said: Sentence) -> pb.AnswerSentence:
     return pb.AnswerSentence(
-        text=said.text,
+        text=encodable(said.text),
         citations=[
             pb.Citation(
                 source_index=citation.source_index,

@@ -7,6 +7,7 @@ stop reasons, citations, blank text, offsets, the key.
 import logging
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import anthropic
 import pytest
@@ -365,6 +366,40 @@ async def test_a6_a_citation_is_right_or_proves_nothing(name: str) -> None:
     async with provider(events(START, *block(0, "A sentence.", raw), end(), STOP)) as spoken:
         said, _ = await ask(spoken)
     assert [one.citations for one in said] == [(expected,)]
+
+
+MALFORMED: list[dict[str, Any]] = [
+    {"type": "content_block_start", "index": 0, "content_block": None},
+    {"type": "content_block_start", "index": [], "content_block": {"type": "text", "text": "x"}},
+    {"type": "content_block_delta", "index": 0, "delta": None},
+    {"type": "message_start", "message": None},
+    {"type": "message_delta", "delta": "x", "usage": 5},
+]
+
+
+@pytest.mark.parametrize("number", range(len(MALFORMED)))
+async def test_a6_an_event_of_another_form_is_no_answer(number: int) -> None:
+    async with provider(events(START, MALFORMED[number], end(), STOP)) as spoken:
+        with pytest.raises(Internal, match="not in its documentation"):
+            await ask(spoken)
+    # After a sentence it keeps what was said, and is not whole.
+    async with provider(events(START, *ANSWER, MALFORMED[number], end(), STOP)) as spoken:
+        said, result = await ask(spoken)
+    assert said
+    assert result.finish is Finish.CUT_SHORT
+
+
+@pytest.mark.parametrize("text", [5, None, ["x"]])
+async def test_a6_a_text_that_is_none_is_no_answer(text: Any) -> None:
+    delta = {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "text_delta", "text": text},
+    }
+    first, *_, last = block(0, "x")
+    async with provider(events(START, first, delta, last, end(), STOP)) as spoken:
+        with pytest.raises(Internal, match="not in its documentation"):
+            await ask(spoken)
 
 
 async def test_a6_a_citation_that_comes_twice_counts_once() -> None:

@@ -230,6 +230,44 @@ async def test_a_body_that_is_no_stream_is_no_answer() -> None:
     assert result.finish is Finish.CUT_SHORT
 
 
+MALFORMED: list[dict[str, Any]] = [
+    {**chunk("x"), "choices": [None]},
+    {**chunk("x"), "choices": "x"},
+    {**chunk("x"), "choices": [{"index": 0, "delta": None, "finish_reason": None}]},
+    {**chunk("x"), "choices": [{"index": 0, "delta": {"content": 5}, "finish_reason": None}]},
+    {**chunk("x"), "choices": [{"index": 0, "delta": {"content": ["x"]}, "finish_reason": None}]},
+    {**chunk("x"), "choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": [1]}]},
+]
+
+
+@pytest.mark.parametrize("number", range(len(MALFORMED)))
+async def test_a_chunk_of_another_form_is_no_answer(number: int) -> None:
+    first = events(MALFORMED[number], chunk("", "stop"), named=False)
+    async with provider(first) as spoken:
+        try:
+            said, result = await ask(spoken)
+            assert (said, result.finish) == ([], Finish.CUT_SHORT)
+        except Internal:
+            pass
+    # After a sentence it keeps what was said, and is not whole.
+    pieces = [chunk(piece) for piece in [*PIECES, " And so on. And"]]
+    async with provider(events(*pieces, MALFORMED[0], named=False)) as spoken:
+        said, result = await ask(spoken)
+    assert said
+    assert result.finish is Finish.CUT_SHORT
+
+
+@pytest.mark.parametrize("usage", [{}, {"prompt_tokens": "9"}, {"prompt_tokens": -1}, "x", 5])
+async def test_usage_of_another_form_counts_nothing_and_costs_no_answer(usage: Any) -> None:
+    pieces = [chunk(piece) for piece in PIECES]
+    last = {**chunk(usage=USAGE), "usage": usage}
+    spoken_words = events(*pieces, chunk("", "stop"), last, named=False)
+    async with provider(spoken_words) as spoken:
+        _, result = await ask(spoken)
+    assert result.finish is Finish.COMPLETE
+    assert result.usage.input_tokens == 0
+
+
 async def test_says_that_the_documents_do_not_answer() -> None:
     reply = events(chunk(ABSTAINS[:5]), chunk(ABSTAINS[5:] + "."), chunk("", "stop"), named=False)
     async with provider(reply) as spoken:

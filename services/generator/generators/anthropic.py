@@ -10,6 +10,7 @@ from services.generator.claude.transcript import Transcript
 from services.generator.claude.usage import TokenCount
 from services.generator.instructions import ABSTAINS
 from services.generator.prices import Prices
+from services.generator.retries import MALFORMED
 from services.generator.settings import GeneratorSettings
 from services.rpc.deadline import Deadline
 from services.rpc.errors import FailedPrecondition, FolioError, Internal
@@ -86,9 +87,7 @@ class AnthropicGenerator:
             turn.begin()
             tokens.begin()
             async for event in self._client.events(sent, deadline):
-                turn.note(event)
-                tokens.note_event(event)
-                for sentence in transcript.feed(event):
+                for sentence in _read(event, turn, tokens, transcript):
                     if ABSTAINS not in sentence.text:
                         yield sentence
             if turn.end != "pause_turn":
@@ -122,7 +121,7 @@ class _Turn:
 
     def note(self, event: Any) -> None:
         if event.type == "message_delta":
-            self._stop = event.delta.stop_reason or self._stop
+            self._stop = str(event.delta.stop_reason or self._stop)
         elif event.type == "message_stop":
             self._whole = True
 
@@ -130,6 +129,16 @@ class _Turn:
     def end(self) -> str:
         """The stop reason; empty if message_stop never came."""
         return self._stop if self._whole else ""
+
+
+def _read(event: Any, turn: _Turn, tokens: TokenCount, transcript: Transcript) -> list[Sentence]:
+    """The sentences that an event makes certain. Internal for one of another form: the SDK checks none."""
+    try:
+        turn.note(event)
+        tokens.note_event(event)
+        return list(transcript.feed(event))
+    except MALFORMED:
+        raise Internal("the Claude API sent what is not in its documentation") from None
 
 
 def _end(stop: str, text: str) -> tuple[Finish, str]:

@@ -9,6 +9,7 @@ from services.generator.chat.markers import Reader
 from services.generator.chat.request import citable, request
 from services.generator.instructions import ABSTAINS
 from services.generator.prices import Prices, Tokens
+from services.generator.retries import MALFORMED
 from services.generator.settings import GeneratorSettings
 from services.rpc.deadline import Deadline
 from services.rpc.errors import FailedPrecondition, FolioError, Internal
@@ -52,7 +53,7 @@ class OpenAICompatibleGenerator:
         reader, said = Reader(documents), list[Sentence]()
         try:
             async for chunk in self._client.chunks(sent, deadline):
-                for sentence in reader.add(stream.note(chunk)):
+                for sentence in _read(chunk, stream, reader):
                     if ABSTAINS not in sentence.text:
                         said.append(sentence)
                         yield sentence
@@ -102,19 +103,32 @@ class _Stream:
         if getattr(choice.delta, "refusal", None):
             self.finish = "refusal"
         elif choice.finish_reason and self.finish != "refusal":
-            self.finish = choice.finish_reason
+            self.finish = str(choice.finish_reason)
         return choice.delta.content or ""
 
 
+def _read(chunk: Any, stream: _Stream, reader: Reader) -> list[Sentence]:
+    """The sentences that a chunk makes certain. Internal for one of another form: the SDK checks none."""
+    try:
+        return list(reader.add(stream.note(chunk)))
+    except MALFORMED:
+        raise Internal("the model server sent what is not a chat completion") from None
+
+
 def tokens_of(usage: Any) -> Tokens:
-    """The SDK's usage as ours: prompt_tokens includes what came from the cache."""
+    """The SDK's usage as ours: prompt_tokens includes what came from the cache. What is no number counts nothing."""
     details = getattr(usage, "prompt_tokens_details", None)
-    cached = getattr(details, "cached_tokens", None) or 0
+    cached = _count(details, "cached_tokens")
     return Tokens(
-        input=max((usage.prompt_tokens or 0) - cached, 0),
-        output=usage.completion_tokens or 0,
+        input=max(_count(usage, "prompt_tokens") - cached, 0),
+        output=_count(usage, "completion_tokens"),
         cached_input=cached,
     )
+
+
+def _count(usage: Any, name: str) -> int:
+    value = getattr(usage, name, None)
+    return value if type(value) is int and value >= 0 else 0
 
 
 def _end(reason: str, text: str) -> tuple[Finish, str]:

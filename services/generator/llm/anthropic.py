@@ -6,9 +6,10 @@ from services.generator.claude.usage import TokenCount
 from services.generator.llm import Completion
 from services.generator.prices import Prices
 from services.generator.quotes import encodable
+from services.generator.retries import MALFORMED
 from services.generator.settings import GeneratorSettings
 from services.rpc.deadline import Deadline
-from services.rpc.errors import Aborted, FailedPrecondition
+from services.rpc.errors import Aborted, FailedPrecondition, Internal
 
 
 class AnthropicLlm:
@@ -37,12 +38,15 @@ class AnthropicLlm:
             },
             Deadline.after(seconds),
         )
-        if message.stop_reason != "end_turn":
-            raise Aborted("the model did not finish", reason="INCOMPLETE")
-        text = "".join(block.text for block in message.content if block.type == "text")
         count = TokenCount()
         count.begin()
-        count.note(message.usage)
+        try:
+            if message.stop_reason != "end_turn":
+                raise Aborted("the model did not finish", reason="INCOMPLETE")
+            text = "".join(block.text for block in message.content if block.type == "text")
+            count.note(message.usage)
+        except MALFORMED:
+            raise Internal("the Claude API sent what is not in its documentation") from None
         total = count.total()
         usage = Usage(
             "anthropic",
@@ -52,4 +56,4 @@ class AnthropicLlm:
             total.cached_input,
             self._prices.cost(self.model, total),
         )
-        return Completion(text, usage)
+        return Completion(encodable(text), usage)

@@ -6,9 +6,10 @@ from services.generator.generators.openai_compatible import tokens_of
 from services.generator.llm import Completion
 from services.generator.prices import Prices, Tokens
 from services.generator.quotes import encodable
+from services.generator.retries import MALFORMED
 from services.generator.settings import GeneratorSettings
 from services.rpc.deadline import Deadline
-from services.rpc.errors import Aborted, FailedPrecondition
+from services.rpc.errors import Aborted, FailedPrecondition, Internal
 
 
 class OpenAICompatibleLlm:
@@ -40,10 +41,14 @@ class OpenAICompatibleLlm:
             },
             Deadline.after(seconds),
         )
-        choice = done.choices[0] if done.choices else None
-        if choice is None or choice.finish_reason != "stop" or not choice.message.content:
-            raise Aborted("the model did not finish", reason="INCOMPLETE")
-        tokens = tokens_of(done.usage) if done.usage else Tokens()
+        try:
+            choice = done.choices[0] if done.choices else None
+            if choice is None or choice.finish_reason != "stop" or not choice.message.content:
+                raise Aborted("the model did not finish", reason="INCOMPLETE")
+            text = encodable(choice.message.content)
+            tokens = tokens_of(done.usage) if done.usage else Tokens()
+        except MALFORMED:
+            raise Internal("the model server sent what is not a chat completion") from None
         usage = Usage(
             "openai_compatible",
             self.model,
@@ -52,4 +57,4 @@ class OpenAICompatibleLlm:
             tokens.cached_input,
             self._prices.cost(self.model, tokens),
         )
-        return Completion(choice.message.content, usage)
+        return Completion(text, usage)

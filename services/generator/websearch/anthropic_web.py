@@ -9,11 +9,12 @@ from services.generator.claude.client import ClaudeClient
 from services.generator.claude.usage import TokenCount
 from services.generator.prices import Prices
 from services.generator.quotes import encodable
+from services.generator.retries import MALFORMED
 from services.generator.settings import GeneratorSettings
 from services.generator.websearch import WebResults
 from services.generator.websearch.cleaning import clean
 from services.rpc.deadline import Deadline
-from services.rpc.errors import Aborted, FailedPrecondition
+from services.rpc.errors import Aborted, FailedPrecondition, Internal
 
 MAX_TURNS = 4
 _SYSTEM = (
@@ -70,7 +71,10 @@ class AnthropicWebSearch:
             total.cached_input,
             self._prices.cost(self._model, total),
         )
-        return WebResults(clean(_pages(content), limit), sent, usage)
+        try:
+            return WebResults(clean(_pages(content), limit), sent, usage)
+        except MALFORMED:
+            raise Internal("the Claude API sent what is not in its documentation") from None
 
 
 def _pages(content: list[Any]) -> Iterator[tuple[str, str, str]]:
