@@ -1,7 +1,7 @@
 """Calls /v1/chat/completions and says what went wrong in our words: never the server's."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import openai
@@ -64,7 +64,7 @@ class ChatClient:
 
     async def chunks(
         self, request: dict[str, Any], deadline: Deadline
-    ) -> AsyncIterator[openai.types.chat.ChatCompletionChunk]:
+    ) -> AsyncGenerator[openai.types.chat.ChatCompletionChunk, None]:
         """The chunks of one streamed completion. Raises FolioError; nothing is tried again once text has come."""
         attempt = 0
         begun = False

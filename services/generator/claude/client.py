@@ -6,7 +6,7 @@ Source: platform.claude.com, API reference: Messages, streaming, errors.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import anthropic
@@ -75,7 +75,7 @@ class ClaudeClient:
 
     async def events(
         self, request: dict[str, Any], deadline: Deadline
-    ) -> AsyncIterator[anthropic.types.RawMessageStreamEvent]:
+    ) -> AsyncGenerator[anthropic.types.RawMessageStreamEvent, None]:
         """The events of one streamed message. Raises FolioError; nothing is tried again once content has come."""
         attempt = 0
         begun = False

@@ -1,6 +1,7 @@
 """Claude with citations. Only stop_reason end_turn is an answer; every other end has its own name."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
 from typing import Any
 
 from services.generator.answers import Finish, Result, Sentence, Source, Usage
@@ -57,9 +58,11 @@ class AnthropicGenerator:
         transcript, tokens, said = Transcript(documents), TokenCount(), list[Sentence]()
         turn = _Turn()
         try:
-            async for sentence in self._turns(sent, transcript, tokens, turn, deadline):
-                said.append(sentence)
-                yield sentence
+            # Closed at once, whoever leaves: the provider's stream must not wait for the garbage collector.
+            async with aclosing(self._turns(sent, transcript, tokens, turn, deadline)) as turns:
+                async for sentence in turns:
+                    said.append(sentence)
+                    yield sentence
         except FolioError as error:
             if not said:
                 raise
@@ -81,15 +84,16 @@ class AnthropicGenerator:
         tokens: TokenCount,
         turn: "_Turn",
         deadline: Deadline,
-    ) -> AsyncIterator[Sentence]:
+    ) -> AsyncGenerator[Sentence, None]:
         """Sentences as they become certain, over a message and its continuations; `turn` says how the last ended."""
         for _ in range(1 + MAX_CONTINUATIONS):
             turn.begin()
             tokens.begin()
-            async for event in self._client.events(sent, deadline):
-                for sentence in _read(event, turn, tokens, transcript):
-                    if ABSTAINS not in sentence.text:
-                        yield sentence
+            async with aclosing(self._client.events(sent, deadline)) as events:
+                async for event in events:
+                    for sentence in _read(event, turn, tokens, transcript):
+                        if ABSTAINS not in sentence.text:
+                            yield sentence
             if turn.end != "pause_turn":
                 return
             sent = _continued(sent, transcript.text)

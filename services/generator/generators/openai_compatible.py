@@ -1,6 +1,7 @@
 """Any server with /v1/chat/completions. Only finish_reason stop is an answer."""
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 from typing import Any
 
 from services.generator.answers import Finish, Result, Sentence, Source, Usage
@@ -52,11 +53,13 @@ class OpenAICompatibleGenerator:
         sent = request(self.model, question, documents, max_output_tokens)
         reader, said = Reader(documents), list[Sentence]()
         try:
-            async for chunk in self._client.chunks(sent, deadline):
-                for sentence in _read(chunk, stream, reader):
-                    if ABSTAINS not in sentence.text:
-                        said.append(sentence)
-                        yield sentence
+            # Closed at once, whoever leaves: the provider's stream must not wait for the garbage collector.
+            async with aclosing(self._client.chunks(sent, deadline)) as chunks:
+                async for chunk in chunks:
+                    for sentence in _read(chunk, stream, reader):
+                        if ABSTAINS not in sentence.text:
+                            said.append(sentence)
+                            yield sentence
         except FolioError as error:
             if not said:
                 raise
