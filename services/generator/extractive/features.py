@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from native import maxsim
 from services.generator.extractive.layout import Line
 from services.generator.extractive.question import Question
+from services.generator.extractive.reader import Marked, mark, reader
 from services.generator.extractive.windows import Candidate, Weights, Window
 from services.generator.words import STOP_WORDS, content_words, numbers, words
 from services.minilm.model import TokenVectors
@@ -40,7 +41,13 @@ ANSWER_FEATURES = (
     "coverage_source",  # weighted share of the question's words in its source and title
     "least_anywhere",  # the worst-met content token, met by anything that was read
     "margin",  # how far its similarity stands above the mean of all sentences read
+    "reader",  # the trained reader's log-odds that it answers
+    "reader_margin",  # how far the reader's log-odds stand above those of the best other sentence
 )
+
+# The reader reads this many sentences, the likeliest by this column: each costs about a millisecond.
+CONTEXT = SENTENCE_FEATURES.index("similarity_context")
+READ = 16
 
 
 class Encoder(Protocol):
@@ -57,6 +64,8 @@ class Reading:
     sentences: tuple[Candidate, ...]
     features: NDArray[np.float64]
     """(sentences, SENTENCE_FEATURES)."""
+    odds: NDArray[np.float64]
+    """(sentences,): the trained reader's log-odds that each answers."""
     least_anywhere: float
     weights: Weights
 
@@ -71,6 +80,8 @@ class Reading:
             self.weights.coverage(stems),
             self.least_anywhere,
             self.features[place, 0] - float(self.features[:, 0].mean()),
+            float(self.odds[place]),
+            float(self.odds[place] - np.delete(self.odds, place).max(initial=self.odds.min())),
         ]
         return np.concatenate([self.features[place], np.array(whole)])
 
@@ -81,6 +92,7 @@ def read(
     """Reads windows with the model: token vectors of each sentence in its context, MaxSim with the question."""
     encoded, *texts = encoder.encode([question.text, *(window.text for window in found)])
     sentences = tuple(sentence for window in found for sentence in window.sentences)
+    asked = mark(question.text, encoded)
     rows = [each for pair in zip(found, texts, strict=True) for each in _rows(*pair)]
     alone = _similarities(encoded, [one.sentence for one in rows])
     context = _similarities(encoded, [one.context for one in rows])
@@ -107,8 +119,9 @@ def read(
             *_word_features(question, sentence, _neighbours(sentences, place), weights),
             sentence.source.relevance,
         ]
+    odds = _read_closely(asked, rows, features)
     least = float(context[:, content].max(axis=0).min())
-    return Reading(question, sentences, features, least, weights)
+    return Reading(question, sentences, features, odds, least, weights)
 
 
 @dataclass(frozen=True)
@@ -117,6 +130,8 @@ class _Rows:
 
     sentence: NDArray[np.float32]
     context: NDArray[np.float32]
+    marked: Marked
+    """The tokens of `context`."""
 
 
 def _rows(window: Window, text: TokenVectors) -> list[_Rows]:
@@ -134,6 +149,7 @@ def _rows(window: Window, text: TokenVectors) -> list[_Rows]:
     title = before & (
         starts - window.span.start + len(window.prefix) < len(window.sentences[0].source.title)
     )
+    marked = mark(window.text, text)
     found = []
     for sentence in window.sentences:
         own = within(sentence)
@@ -141,8 +157,21 @@ def _rows(window: Window, text: TokenVectors) -> list[_Rows]:
         context = own | (before if inherits else title)
         for one in sentence.above:
             context = context | within(one)
-        found.append(_Rows(_at(text, own), _at(text, context)))
+        marks = np.column_stack([own, marked.marks[:, 1:]])[context]
+        vectors = _at(text, context)
+        found.append(_Rows(_at(text, own), vectors, Marked(vectors, marked.stems[context], marks)))
     return found
+
+
+def _read_closely(
+    question: Marked, rows: Sequence[_Rows], features: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """(sentences,): the reader's evidence for the READ likeliest; the others have the least of it."""
+    order = np.argsort(-features[:, CONTEXT], kind="stable")[:READ]
+    found = [reader().scores(question, rows[place].marked).evidence() for place in order]
+    odds = np.full(len(rows), min(found, default=0.0))
+    odds[order] = found
+    return odds
 
 
 def _at(text: TokenVectors, mask: NDArray[np.bool_]) -> NDArray[np.float32]:

@@ -80,8 +80,8 @@ class ExtractiveGenerator:
         places = choose(reading, logits, MAX_SENTENCES)
         if not places:
             return self._abstain("the sources hold no sentence that could be an answer", 0.0)
-        best = max(places, key=lambda place: (logits[place], -place))
-        sure = confidence(reading, best, self._coefficients.answer)
+        # The answer is as sure as its surest sentence.
+        sure = max(confidence(reading, place, self._coefficients.answer) for place in places)
         if sure < self._threshold:
             return self._abstain("no sentence of the sources answers the question", sure)
         return Result(
