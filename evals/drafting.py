@@ -15,7 +15,7 @@ import grpc
 import yaml
 
 from evals.connection import Connection, stage
-from folio.client import AsyncFolio
+from folio.client import OPTIONS, AsyncFolio
 from folio.common.v1 import document_pb2
 from folio.failure import read
 from folio.generator.v1 import generator_pb2, generator_pb2_grpc
@@ -132,7 +132,7 @@ async def drafts(
             next((s.capabilities.provider for s in status.stages if s.stage == "generator"), "")
         )
     address, metadata = await stage(there, organization, "generator", secret)
-    async with grpc.aio.insecure_channel(address) as channel:
+    async with grpc.aio.insecure_channel(address, options=OPTIONS) as channel:
         stub = generator_pb2_grpc.GeneratorServiceStub(channel)
         for chunk in chosen:
             found.append(await model_draft(stub, metadata, organization, chunk))

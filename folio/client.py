@@ -21,6 +21,8 @@ OPTIONS: list[tuple[str, int]] = [
     ("grpc.max_send_message_length", 64 * 2**20),
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 20_000),
+    # A new client connects anew: a shared connection may be waiting out the failures of another client.
+    ("grpc.use_local_subchannel_pool", 1),
 ]
 
 

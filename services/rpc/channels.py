@@ -51,6 +51,8 @@ def channel_options(
         ("grpc.service_config", service_config(retried)),
         # A stage that was down is found again within two seconds.
         ("grpc.max_reconnect_backoff_ms", 2_000),
+        # Its own connections: a shared one may be waiting out the failures of another channel.
+        ("grpc.use_local_subchannel_pool", 1),
     ]
 
 

@@ -12,6 +12,7 @@ from evals.connection import Connection
 from evals.drafting import drafts, model_draft, require_model, rule_draft, spread, to_yaml
 from evals.files import BadFile
 from evals.golden import load_golden
+from folio.client import OPTIONS
 from folio.common.v1 import document_pb2
 from folio.generator.v1 import generator_pb2, generator_pb2_grpc
 from services.rpc.errors import FailedPrecondition
@@ -70,7 +71,7 @@ async def test_a_draft_by_model_must_quote_the_chunk(text: str, quote: str | Non
     generator_pb2_grpc.add_GeneratorServiceServicer_to_server(Writer(text), server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}", options=OPTIONS) as channel:
         stub = generator_pb2_grpc.GeneratorServiceStub(channel)
         draft = await model_draft(stub, (), "mill", CHUNK)
     await server.stop(None)

@@ -12,8 +12,10 @@ from google.protobuf import wrappers_pb2
 from google.rpc import error_details_pb2, status_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from folio.client import OPTIONS
 from folio.gateway.v1 import gateway_pb2
 from services.rpc import deadline, identity, telemetry
+from services.rpc.channels import open_channel
 from services.rpc.errors import FolioError, ResourceExhausted
 from services.rpc.identity import Principal
 from services.rpc.serve import start
@@ -291,9 +293,22 @@ async def test_no_token_another_stages_token_and_an_altered_one_are_refused() ->
         ).value == "never"
 
 
+async def test_a_new_channel_does_not_wait_for_the_failures_of_another() -> None:
+    first = await start(SETTINGS, Probe(lambda: "").register, lambda metadata: ACME)
+    address = f"127.0.0.1:{first.port}"
+    await first.stop(0)
+    async with open_channel(address, SETTINGS) as earlier:
+        assert (await failure(earlier, "unary_unary")).code() is grpc.StatusCode.UNAVAILABLE
+        settings = SETTINGS.model_copy(update={"listen": address})
+        again = await start(settings, Probe(lambda: "there").register, lambda metadata: ACME)
+        async with open_channel(address, SETTINGS) as channel:
+            assert await call(channel, "unary_unary") == "there"
+        await again.stop(0)
+
+
 async def test_health_is_per_service_and_needs_no_identity() -> None:
     server = await start(SETTINGS, Probe(lambda: "").register, lambda metadata: ACME)
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{server.port}") as channel:
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{server.port}", options=OPTIONS) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
 
         async def state(service: str) -> int:
@@ -323,7 +338,7 @@ async def test_stop_waits_for_the_clean_up_of_handlers() -> None:
             cleaned.set()
 
     server = await start(SETTINGS, Probe(act).register, lambda metadata: ACME)
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{server.port}") as channel:
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{server.port}", options=OPTIONS) as channel:
         pending = asyncio.ensure_future(call(channel, "unary_unary"))
         await asyncio.wait_for(entered.wait(), 20)
         await server.stop(0)
