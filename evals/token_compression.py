@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evals.datasets import Collection, open_collection
-from evals.metrics import ndcg
+from evals.metrics import ndcg, relevant
 from native import maxsim
 from services.colbert.compression import Projection, pool
 from services.minilm.model import MiniLM
@@ -58,7 +58,7 @@ def _measure(
     projections: dict[int, Projection],
     arguments: argparse.Namespace,
 ) -> Iterator[dict[str, object]]:
-    judged = [query for query in collection.queries if collection.qrels.get(query.id)]
+    judged = [q for q in collection.queries if relevant(collection.qrels.get(q.id, {}))]
     judged = judged[: arguments.queries]
     queries = _encode(model, [query.text for query in judged])
     ids = [passage.id for passage in collection.passages]

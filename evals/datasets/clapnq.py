@@ -9,7 +9,7 @@ from evals.files import read_jsonl, text_of
 def load_clapnq(data: Path) -> Collection:
     """300 answerable and 300 unanswerable questions over their 600 passages.
 
-    The passage of an unanswerable question is kept: it is on the topic and does not answer.
+    The passage of an unanswerable question has grade 0: it is on the topic and does not answer.
     """
     folder = data / "clapnq" / "annotated_data" / "dev"
     passages: dict[str, Passage] = {}
@@ -25,6 +25,7 @@ def load_clapnq(data: Path) -> Collection:
             queries.append(
                 Query(name, text_of(path, line, row, "input"), answerable, answers=answers)
             )
-            found = range(len(row["passages"])) if answerable else ()
-            qrels[name] = {f"{name}-{number}": 1 for number in found}
+            qrels[name] = {
+                f"{name}-{number}": int(answerable) for number in range(len(row["passages"]))
+            }
     return Collection("clapnq", tuple(passages.values()), tuple(queries), qrels)

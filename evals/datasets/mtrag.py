@@ -30,5 +30,5 @@ def load_mtrag(data: Path) -> Collection:
                 tags=(kind,),
             )
         )
-        qrels[name] = dict.fromkeys(contexts, 1) if answerable else {}
+        qrels[name] = dict.fromkeys(contexts, int(answerable))
     return Collection("mtrag", tuple(passages.values()), tuple(queries), qrels)

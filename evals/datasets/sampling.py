@@ -19,7 +19,8 @@ def sample(collection: Collection, *, queries: int = 0, documents: int = 0) -> C
     """So many of the questions, and of the documents; 0 keeps all.
 
     Answerable and unanswerable questions keep their shares. Documents that are relevant to a question that is kept
-    stay, whatever their number; judged ones are taken before the others, since near misses make a search hard.
+    stay, whatever their number, and those that an unanswerable one was written for, without which it is easy; judged
+    ones are taken before the others, since near misses make a search hard.
     """
     if queries:
         chosen = _queries(collection.queries, queries)
@@ -27,11 +28,16 @@ def sample(collection: Collection, *, queries: int = 0, documents: int = 0) -> C
         collection = replace(collection, queries=chosen, qrels=judged)
     if documents:
         graded = [collection.qrels.get(query.id, {}) for query in collection.queries]
-        relevant = {name for grades in graded for name, grade in grades.items() if grade > 0}
-        seen = {name for grades in graded for name in grades} - relevant
-        rest = {passage.id for passage in collection.passages} - relevant - seen
+        needed = {
+            name
+            for query, grades in zip(collection.queries, graded, strict=True)
+            for name, grade in grades.items()
+            if grade > 0 or not query.answerable
+        }
+        seen = {name for grades in graded for name in grades} - needed
+        rest = {passage.id for passage in collection.passages} - needed - seen
         kept = set(
-            [*by_hash(relevant), *by_hash(seen), *by_hash(rest)][: max(documents, len(relevant))]
+            [*by_hash(needed), *by_hash(seen), *by_hash(rest)][: max(documents, len(needed))]
         )
         collection = replace(
             collection, passages=tuple(p for p in collection.passages if p.id in kept)

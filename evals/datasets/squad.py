@@ -9,7 +9,10 @@ from evals.files import BadFile, read_text
 
 
 def load_squad(data: Path, *, answerable: int = 500, unanswerable: int = 500) -> Collection:
-    """Every paragraph, and this many questions of each sort, chosen by the hash of their id."""
+    """Every paragraph, and this many questions of each sort, chosen by the hash of their id.
+
+    The paragraph that an unanswerable question was written for has grade 0: it is what makes the question hard.
+    """
     path = data / "squad" / "dev-v2.0.from-html.json"
     try:
         articles = json.loads(read_text(path))["data"]
@@ -24,7 +27,7 @@ def load_squad(data: Path, *, answerable: int = 500, unanswerable: int = 500) ->
                 possible = not asked["is_impossible"]
                 answers = tuple(dict.fromkeys(asked["answers"])) if possible else ()
                 questions.append(Query(asked["id"], asked["question"], possible, answers=answers))
-                qrels[asked["id"]] = {name: 1} if possible else {}
+                qrels[asked["id"]] = {name: int(possible)}
     questions.sort(key=lambda query: hashlib.sha256(query.id.encode()).digest())
     chosen = [query for query in questions if query.answerable][:answerable]
     chosen += [query for query in questions if not query.answerable][:unanswerable]

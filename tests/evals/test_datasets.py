@@ -201,6 +201,14 @@ def test_a_sample_keeps_relevant_documents_and_the_share_of_answerable_questions
     assert found.qrels.keys() == {query.id for query in found.queries if query.answerable}
 
 
+def test_a_sample_keeps_what_an_unanswerable_question_was_written_for() -> None:
+    passages = tuple(Passage(f"d{number}", "", "text") for number in range(100))
+    queries = tuple(Query(f"q{number}", "text", number < 10) for number in range(20))
+    qrels = {f"q{number}": {f"d{number}": int(number < 10)} for number in range(20)}
+    found = sample(Collection("c", passages, queries, qrels), documents=5)
+    assert {passage.id for passage in found.passages} == {f"d{number}" for number in range(20)}
+
+
 def test_a_filing_that_is_there_twice_is_one_document(public_data: Path) -> None:
     found = as_golden(public_data, "acme", document_known=True)
     hashes = [document.sha256 for document in found.library.documents.values()]
