@@ -3,7 +3,7 @@
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import typer
@@ -26,6 +26,8 @@ def run_until_stopped(folder: Path, organizations: Sequence[str], port: int) -> 
     waiting = show.console.status("starting")
 
     def stop(*_: object) -> None:
+        # One is enough. A second would cut the stopping short, or the end of the process after it.
+        _on_signal(signal.SIG_IGN)
         stopping.set()
         raise KeyboardInterrupt
 
@@ -35,8 +37,7 @@ def run_until_stopped(folder: Path, organizations: Sequence[str], port: int) -> 
             raise KeyboardInterrupt
         waiting.update(text)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
+    _on_signal(stop)
     suite = Suite(folder, organizations, port=port, say=say)
     up = False
     try:
@@ -56,6 +57,11 @@ def run_until_stopped(folder: Path, organizations: Sequence[str], port: int) -> 
     finally:
         with show.console.status("stopping"):
             suite.stop()
+
+
+def _on_signal(handler: Callable[..., None] | signal.Handlers) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handler)
 
 
 def _greet(suite: Suite) -> None:
