@@ -18,39 +18,37 @@ SECRET = "a secret for tests, long enough to sign with"
 SETTINGS = ServerSettings(internal_secret=SecretStr(SECRET), listen="127.0.0.1:0")
 
 
-class _Signer:
-    """Adds a token for the stage to the metadata of a call."""
+class _Signing:
+    """Adds a token for the stage to the metadata of a call, as the gateway does."""
 
     def __init__(self, principal: Principal, audience: str) -> None:
-        self._principal, self._audience = principal, audience
+        self._principal, self._signer = principal, identity.Signer(audience, SECRET)
 
     def _signed(self, details: grpc.aio.ClientCallDetails) -> grpc.aio.ClientCallDetails:
         metadata = grpc.aio.Metadata(*(details.metadata or ()))
-        metadata.add(
-            "authorization", f"Bearer {identity.sign(self._principal, self._audience, SECRET)}"
-        )
+        metadata.add("authorization", f"Bearer {self._signer.token(self._principal)}")
         return grpc.aio.ClientCallDetails(
             details.method, details.timeout, metadata, details.credentials, details.wait_for_ready
         )
 
 
 # grpc.aio files an interceptor under the first kind that it is, so each kind needs a class of its own.
-class _UnaryUnary(_Signer, grpc.aio.UnaryUnaryClientInterceptor):
+class _UnaryUnary(_Signing, grpc.aio.UnaryUnaryClientInterceptor):
     async def intercept_unary_unary(self, continuation: Any, details: Any, request: Any) -> Any:
         return await continuation(self._signed(details), request)
 
 
-class _UnaryStream(_Signer, grpc.aio.UnaryStreamClientInterceptor):
+class _UnaryStream(_Signing, grpc.aio.UnaryStreamClientInterceptor):
     async def intercept_unary_stream(self, continuation: Any, details: Any, request: Any) -> Any:
         return await continuation(self._signed(details), request)
 
 
-class _StreamUnary(_Signer, grpc.aio.StreamUnaryClientInterceptor):
+class _StreamUnary(_Signing, grpc.aio.StreamUnaryClientInterceptor):
     async def intercept_stream_unary(self, continuation: Any, details: Any, requests: Any) -> Any:
         return await continuation(self._signed(details), requests)
 
 
-class _StreamStream(_Signer, grpc.aio.StreamStreamClientInterceptor):
+class _StreamStream(_Signing, grpc.aio.StreamStreamClientInterceptor):
     async def intercept_stream_stream(self, continuation: Any, details: Any, requests: Any) -> Any:
         return await continuation(self._signed(details), requests)
 
