@@ -149,7 +149,7 @@ def _labels(document: ParsedDocument) -> str:
 
 def _time(path: Path) -> Iterator[str]:
     # Here and not above: pdfium has no place in a process that reads hostile files and does other work.
-    from services.retriever.parsing import glyphs, hidden, layout, pdf
+    from services.retriever.parsing.pdf import glyphs, hidden, layout, pages
 
     data = path.read_bytes()
     spent: dict[str, float] = defaultdict(float)
@@ -160,7 +160,7 @@ def _time(path: Path) -> Iterator[str]:
         return now
 
     whole = time.process_time()
-    with pdf.opened(data) as document:
+    with pages.opened(data) as document:
         for index in range(len(document)):
             start = time.process_time()
             page = document[index]
@@ -176,7 +176,7 @@ def _time(path: Path) -> Iterator[str]:
             page.close()
     steps = time.process_time() - whole
     start = time.process_time()
-    parsed = pdf.parse(data)
+    parsed = pages.parse(data)
     total = time.process_time() - start
     for name, seconds in spent.items():
         yield f"| {name} | {seconds:.2f} |"

@@ -15,8 +15,8 @@ NAMELESS = {"utils", "util", "common", "helpers", "helper", "misc", "shared"}
 PURE = [
     "services/gateway/grounding",
     "services/retriever/parsing/text.py",
-    "services/retriever/chunking.py",
-    "services/retriever/fusion.py",
+    "services/retriever/ingest/chunking.py",
+    "services/retriever/search/fusion.py",
     "services/retriever/documents.py",
     "evals/metrics.py",
     "evals/stats.py",

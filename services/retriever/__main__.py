@@ -1,19 +1,19 @@
 """python -m services.retriever: settings, database, models, serve."""
 
+from services.retriever.assembly import open_service
 from services.retriever.settings import RetrieverSettings
-from services.retriever.stage import open_stage
 from services.rpc.serve import run_service, serve
 
 
 async def main() -> None:
     settings = RetrieverSettings.load()
-    async with open_stage(settings) as stage:
+    async with open_service(settings) as service:
         await serve(
             settings,
             "retriever",
-            stage.servicer.register,
-            warm_up=stage.warm_up,
-            check=stage.check,
+            service.servicer.register,
+            warm_up=service.warm_up,
+            check=service.check,
         )
 
 

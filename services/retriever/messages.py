@@ -7,10 +7,10 @@ from folio.common.v1 import document_pb2, stage_pb2
 from folio.retriever.v1 import retriever_pb2 as pb
 from services.retriever.catalogue import ScopeDocument
 from services.retriever.documents import Box
-from services.retriever.ingest import Ingested, Progress
-from services.retriever.parents import Passage
+from services.retriever.ingest.pipeline import Ingested, Progress
 from services.retriever.records import ChunkRecord, DocumentRecord, Filter
-from services.retriever.search import Found, Hit, Purpose, Query, Request, Step
+from services.retriever.search.hybrid import Found, Hit, Purpose, Query, Request, Step
+from services.retriever.search.passages import Passage
 from services.retriever.viewing import Region
 from services.rpc.errors import InvalidArgument
 

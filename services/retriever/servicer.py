@@ -15,10 +15,11 @@ from folio.retriever.v1 import retriever_pb2 as pb
 from folio.retriever.v1 import retriever_pb2_grpc
 from services.postgres.gates import Facts
 from services.postgres.pool import TenantPool, tenant
-from services.retriever import catalogue, messages, parents, publish, query_log
-from services.retriever.claims import Upload
+from services.retriever import catalogue, messages, query_log
 from services.retriever.embedders import Embedder
-from services.retriever.ingest import (
+from services.retriever.ingest import publish
+from services.retriever.ingest.claims import Upload
+from services.retriever.ingest.pipeline import (
     Ingest,
     Ingested,
     Options,
@@ -29,7 +30,8 @@ from services.retriever.ingest import (
 )
 from services.retriever.parsing import ParserPool
 from services.retriever.parsing.text import clean, clean_line
-from services.retriever.search import DEFAULT_LIMIT, Searcher
+from services.retriever.search import passages
+from services.retriever.search.hybrid import DEFAULT_LIMIT, Searcher
 from services.retriever.settings import RetrieverSettings
 from services.retriever.viewing import Span, Viewer
 from services.rpc import identity
@@ -171,13 +173,13 @@ class RetrieverServicer(retriever_pb2_grpc.RetrieverServiceServicer):
         self, request: pb.GetPassagesRequest, context: Context
     ) -> pb.GetPassagesResponse:
         async with self._gate:
-            found = await parents.passages(
+            found = await passages.passages(
                 self._parts.pool,
                 identity.current(),
                 self._parts.embedder,
                 list(request.chunk_ids),
-                passage_tokens=request.max_passage_tokens or parents.MAX_PASSAGE_TOKENS,
-                total_tokens=request.max_total_tokens or parents.MAX_TOTAL_TOKENS,
+                passage_tokens=request.max_passage_tokens or passages.MAX_PASSAGE_TOKENS,
+                total_tokens=request.max_total_tokens or passages.MAX_TOTAL_TOKENS,
                 parents=not request.without_parents,
             )
         return pb.GetPassagesResponse(passages=[messages.passage(value) for value in found])

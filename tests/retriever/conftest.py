@@ -9,8 +9,8 @@ from pydantic import SecretStr
 
 from folio.retriever.v1 import retriever_pb2 as pb
 from folio.retriever.v1 import retriever_pb2_grpc
+from services.retriever.assembly import Service, open_service
 from services.retriever.settings import RetrieverSettings
-from services.retriever.stage import Stage, open_stage
 from services.rpc.identity import Principal
 from services.rpc.testing import running
 from tests.conftest import Postgres
@@ -87,13 +87,13 @@ class Caller:
 class Retriever:
     """Makes callers; the servers end with the session."""
 
-    def __init__(self, stage: Stage, stack: AsyncExitStack) -> None:
-        self.stage = stage
+    def __init__(self, service: Service, stack: AsyncExitStack) -> None:
+        self.service = service
         self._stack = stack
 
     async def as_(self, principal: Principal) -> Caller:
         channel = await self._stack.enter_async_context(
-            running("retriever", self.stage.servicer.register, principal)
+            running("retriever", self.service.servicer.register, principal)
         )
         return Caller(retriever_pb2_grpc.RetrieverServiceStub(channel))
 
@@ -102,8 +102,8 @@ class Retriever:
 async def retriever(postgres: Postgres) -> AsyncIterator[Retriever]:
     """One for the session: the model is loaded once."""
     async with AsyncExitStack() as stack:
-        stage = await stack.enter_async_context(open_stage(settings_on(postgres)))
-        yield Retriever(stage, stack)
+        service = await stack.enter_async_context(open_service(settings_on(postgres)))
+        yield Retriever(service, stack)
 
 
 @pytest.fixture

@@ -8,9 +8,10 @@ import psycopg
 import pytest
 
 from services.postgres.pool import tenant
-from services.retriever import admin, embedding_column, embedding_models, legs
+from services.retriever import admin, embedding_column, embedding_models
 from services.retriever.embedders import Vectors, normalised
 from services.retriever.records import Filter
+from services.retriever.search import legs
 from services.rpc.errors import FailedPrecondition, NotFound
 from services.rpc.identity import Principal
 from tests.conftest import Postgres
@@ -40,7 +41,7 @@ async def test_column_backfill_index_switch_drop(retriever: Retriever, postgres:
     caller = await retriever.as_(Principal(organization))
     await caller.ingest("Zebras and quizzes puzzle the lazy wizard. " * 20, "z.txt")
     await caller.ingest("An apple a day keeps all bad ailments away. " * 20, "a.txt")
-    embedder, pool = Letters(), retriever.stage.parts.pool
+    embedder, pool = Letters(), retriever.service.parts.pool
     with pytest.raises(FailedPrecondition, match="add-model"):
         await embedding_models.column_of(pool, embedder)
     everyone = list(admin.organizations(postgres.admin_url).values())
@@ -138,7 +139,7 @@ async def test_another_dimension_or_revision_is_refused(retriever: Retriever) ->
         model = "sentence-transformers/all-MiniLM-L6-v2"
 
     with pytest.raises(FailedPrecondition, match="26"):
-        await embedding_models.column_of(retriever.stage.parts.pool, Wrong())
+        await embedding_models.column_of(retriever.service.parts.pool, Wrong())
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from services.retriever.documents import MediaType, ParsedDocument
-from services.retriever.parsing import html, locate, markdown, media, ocr, pdf, plain, render, wire
+from services.retriever.parsing import html, markdown, media, plain, wire
 from services.retriever.parsing.limits import ParseLimits
+from services.retriever.parsing.pdf import locate, ocr, pages, render
 from services.retriever.parsing.text import clean_line
 from services.rpc.errors import FolioError, Internal, InvalidArgument, ResourceExhausted
 
@@ -74,7 +75,7 @@ class _Worker:
         stem = clean_line(PurePath(request["file_name"]).stem)
         match kind:
             case MediaType.PDF:
-                return pdf.parse(
+                return pages.parse(
                     data,
                     password=request["password"],
                     title=title,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pypdfium2 as pdfium
 import pypdfium2.raw as c
 
-from services.retriever.parsing.geometry import Frame, Rectangle
+from services.retriever.parsing.pdf.geometry import Frame, Rectangle
 
 _BOLD_NAME = re.compile(r"bold|black|heavy|demi|-medi|cmbx|sfbx", re.IGNORECASE)
 _BOLD_WEIGHT = 650

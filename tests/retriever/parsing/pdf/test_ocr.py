@@ -2,7 +2,8 @@
 
 import pytest
 
-from services.retriever.parsing import ParserPool, ocr
+from services.retriever.parsing import ParserPool
+from services.retriever.parsing.pdf import ocr
 from services.rpc.errors import FailedPrecondition
 from tests.retriever.parsing.pdfs import make
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from services.postgres.pool import Connection, TenantPool, tenant
 from services.retriever import catalogue
-from services.retriever.chunking import Tokenizer
 from services.retriever.documents import PAGE_BREAK
+from services.retriever.ingest.chunking import Tokenizer
 from services.retriever.records import ChunkRecord
 from services.rpc.errors import NotFound
 from services.rpc.identity import Principal

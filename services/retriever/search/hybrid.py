@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from services.postgres.pool import Connection, TenantPool, tenant
-from services.retriever import catalogue, legs, lexical, vocabulary
+from services.retriever import catalogue
 from services.retriever.embedders import Embedder, Vectors
-from services.retriever.fusion import fuse
-from services.retriever.legs import Ranked, Scope
 from services.retriever.records import ChunkRecord, Filter
+from services.retriever.search import legs, lexical, vocabulary
+from services.retriever.search.fusion import fuse
+from services.retriever.search.legs import Ranked, Scope
 from services.rpc import deadline
 from services.rpc.errors import FolioError, InvalidArgument
 from services.rpc.identity import Principal

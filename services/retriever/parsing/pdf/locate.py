@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import pypdfium2 as pdfium
 
 from services.retriever.documents import PAGE_BREAK, Box
-from services.retriever.parsing import pdf
-from services.retriever.parsing.geometry import clip, merge_lines
+from services.retriever.parsing.pdf import pages
+from services.retriever.parsing.pdf.geometry import clip, merge_lines
 
 Place = tuple[int, list[Box]]
 
@@ -21,17 +21,17 @@ def locate(
     """For each span of the document's text, the pages it stands on with one rectangle per line.
 
     `page_starts` are the pages' char_start as they were stored; with them only the pages that the spans touch are
-    read. A span without ink (spaces, nothing) has no places. Raises as pdf.opened.
+    read. A span without ink (spaces, nothing) has no places. Raises as pages.opened.
     """
-    with pdf.opened(data, password) as document:
-        pages = _Pages(document, page_starts)
-        return [pages.places(start, end) for start, end in spans]
+    with pages.opened(data, password) as document:
+        found = _Pages(document, page_starts)
+        return [found.places(start, end) for start, end in spans]
 
 
 class _Pages:
     def __init__(self, document: pdfium.PdfDocument, starts: Sequence[int]) -> None:
         self._document = document
-        self._read: dict[int, pdf.PageText | None] = {}
+        self._read: dict[int, pages.PageText | None] = {}
         self._starts = list(starts) if len(starts) == len(document) else self._count()
 
     def places(self, start: int, end: int) -> list[Place]:
@@ -47,10 +47,10 @@ class _Pages:
             index += 1
         return found
 
-    def _page(self, index: int) -> pdf.PageText | None:
+    def _page(self, index: int) -> pages.PageText | None:
         if index not in self._read:
             try:
-                self._read[index] = pdf.read_page(self._document, index)
+                self._read[index] = pages.read_page(self._document, index)
             except pdfium.PdfiumError:
                 self._read[index] = None
         return self._read[index]
@@ -64,7 +64,7 @@ class _Pages:
         return starts
 
 
-def _boxes(page: pdf.PageText, start: int, end: int) -> list[Box]:
+def _boxes(page: pages.PageText, start: int, end: int) -> list[Box]:
     sources, text, glyphs = page.cleaned.sources, page.cleaned.text, page.glyphs
     boxes: list[Box] = []
     last = -1

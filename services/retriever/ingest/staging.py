@@ -10,10 +10,10 @@ from pgvector import Vector
 from psycopg import sql
 
 from services.postgres.pool import Connection
-from services.retriever import lexical
-from services.retriever.claims import Claim, Upload
 from services.retriever.documents import ChunkSpan, ParsedDocument
 from services.retriever.embedders import Vectors
+from services.retriever.ingest.claims import Claim, Upload
+from services.retriever.search import lexical
 
 # Share of pages with text below which a reader must be told.
 MIN_COVERAGE = 0.8

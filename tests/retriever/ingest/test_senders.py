@@ -15,9 +15,9 @@ from services.rpc.identity import Principal
 from services.rpc.testing import running
 from tests.conftest import Postgres
 from tests.retriever.conftest import Caller, Retriever, settings_on
+from tests.retriever.ingest.test_ingest import LEAVE, count
 from tests.retriever.parsing.test_pool import BOMB
-from tests.retriever.test_ingest import LEAVE, count
-from tests.retriever.test_passages import manual
+from tests.retriever.search.test_passages import manual
 
 pytestmark = pytest.mark.integration
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.integration
 async def test_senders_that_dawdle_keep_no_other_organization_waiting(
     postgres: Postgres, retriever: Retriever
 ) -> None:
-    parts = replace(retriever.stage.parts, settings=settings_on(postgres, max_ingests=2))
+    parts = replace(retriever.service.parts, settings=settings_on(postgres, max_ingests=2))
     servicer, done = RetrieverServicer(parts), asyncio.Event()
 
     async def dawdling() -> AsyncIterator[pb.IngestDocumentRequest]:
@@ -53,7 +53,7 @@ async def test_a_sender_that_falls_silent_is_given_up(
     postgres: Postgres, retriever: Retriever
 ) -> None:
     parts = replace(
-        retriever.stage.parts, settings=settings_on(postgres, sender_silence_seconds=0.2)
+        retriever.service.parts, settings=settings_on(postgres, sender_silence_seconds=0.2)
     )
 
     async def silent() -> AsyncIterator[pb.IngestDocumentRequest]:
@@ -76,9 +76,9 @@ async def test_a_file_that_takes_long_to_read_keeps_no_quote_from_being_located(
     slow = await retriever.as_(Principal(postgres.organization()))
     quick = await retriever.as_(Principal(postgres.organization()))
     document = (await quick.ingest(manual(1), "manual.pdf")).document.id
-    await retriever.stage.warm_up()
+    await retriever.service.warm_up()
     reading = asyncio.create_task(slow.stage(BOMB, "bomb.pdf"))
-    parser = retriever.stage.parts.parser
+    parser = retriever.service.parts.parser
     async with asyncio.timeout(60):
         while parser._idle:  # noqa: ASYNC110  (a process has no event for being taken)
             await asyncio.sleep(0.01)

@@ -7,8 +7,8 @@ import pypdfium2 as pdfium
 from PIL import Image, ImageChops, ImageDraw
 
 from services.retriever.documents import Box
-from services.retriever.parsing import pdf
-from services.retriever.parsing.geometry import clip
+from services.retriever.parsing.pdf import pages
+from services.retriever.parsing.pdf.geometry import clip
 from services.rpc.errors import InvalidArgument
 
 _HIGHLIGHT = (255, 235, 110)
@@ -20,11 +20,11 @@ def render(
 ) -> tuple[bytes, int, int]:
     """A page as PNG, its width and its height in pixels. A very large page gets fewer dots per inch.
 
-    Raises InvalidArgument for a page that does not exist or cannot be drawn, and as pdf.opened.
+    Raises InvalidArgument for a page that does not exist or cannot be drawn, and as pages.opened.
     """
     if not 10 <= dpi <= 600:
         raise InvalidArgument.field("dpi", "must be between 10 and 600")
-    with pdf.opened(data, password) as document:
+    with pages.opened(data, password) as document:
         if not 0 <= page < len(document):
             raise InvalidArgument.field("page", f"the document has pages 0 to {len(document) - 1}")
         try:

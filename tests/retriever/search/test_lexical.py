@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.retriever import lexical
-from services.retriever.fusion import fuse
+from services.retriever.search import lexical
+from services.retriever.search.fusion import fuse
 
 
 @pytest.mark.parametrize(

@@ -17,15 +17,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from services.postgres.pool import Connection, TenantPool, tenant
-from services.retriever import catalogue, claims, embedding_cache, staging
-from services.retriever.chunking import chunk
-from services.retriever.claims import Claim, Upload
+from services.retriever import catalogue
 from services.retriever.documents import ChunkSpan, MediaType, ParsedDocument
 from services.retriever.embedders import Embedder, Vectors
+from services.retriever.ingest import claims, embedding_cache, staging
+from services.retriever.ingest.chunking import chunk
+from services.retriever.ingest.claims import Claim, Upload
+from services.retriever.ingest.staging import Staging, text_sha256
 from services.retriever.parsing import ParserPool
 from services.retriever.records import DocumentRecord
 from services.retriever.settings import RetrieverSettings
-from services.retriever.staging import Staging, text_sha256
 from services.rpc.errors import (
     Aborted,
     DeadlineExceeded,

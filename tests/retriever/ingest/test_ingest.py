@@ -14,7 +14,9 @@ import pytest
 from folio.common.v1 import document_pb2, stage_pb2
 from folio.retriever.v1 import retriever_pb2 as pb
 from services.postgres.pool import tenant
-from services.retriever import admin, claims, lexical, staging
+from services.retriever import admin
+from services.retriever.ingest import claims, staging
+from services.retriever.search import lexical
 from services.retriever.servicer import upload_from
 from services.rpc.errors import Aborted, ResourceExhausted
 from services.rpc.identity import Principal
@@ -130,7 +132,7 @@ async def test_twenty_at_once_are_one_document_and_one_embedding_pass(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     embedded: list[str] = []
-    embedder = retriever.stage.parts.embedder
+    embedder = retriever.service.parts.embedder
     real = embedder.embed
 
     async def counting(texts: list[str], *, query: bool = False) -> object:
@@ -227,7 +229,7 @@ async def test_a_file_past_a_limit_has_failed_and_one_that_met_a_full_queue_has_
     async def refuse(data: bytes, **options: object) -> object:
         raise ResourceExhausted("it took too long", reason=reason)
 
-    monkeypatch.setattr(retriever.stage.parts.parser, "parse", refuse)
+    monkeypatch.setattr(retriever.service.parts.parser, "parse", refuse)
     with pytest.raises(grpc.aio.AioRpcError) as error:
         await caller.stage(LEAVE, "slow.md")
     assert error.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
@@ -277,7 +279,7 @@ async def test_a_cancelled_ingest_is_completed_by_the_next_without_embedding_aga
     text = "\n\n".join(
         f"Rule {n}: {hashlib.sha256(bytes([n])).hexdigest()} must be kept." for n in range(90)
     )
-    embedder = retriever.stage.parts.embedder
+    embedder = retriever.service.parts.embedder
     embedded: list[str] = []
     real, reached = embedder.embed, asyncio.Event()
 
@@ -385,7 +387,7 @@ async def test_the_claim_of_a_dead_worker_is_taken_over_when_its_lease_ends(
     caller: Caller, postgres: Postgres, retriever: Retriever, tenant_id: int
 ) -> None:
     """As if the process had been killed between two batches: rows half stored, nothing released."""
-    parts = retriever.stage.parts
+    parts = retriever.service.parts
     data = LEAVE.encode()
     upload = upload_from(
         pb.IngestHeader(file_name="leave.md"),
@@ -425,7 +427,7 @@ async def test_an_ingest_that_lost_its_document_is_aborted_and_harms_nothing(
     monkeypatch: pytest.MonkeyPatch,
     meanwhile: str,
 ) -> None:
-    embedder = retriever.stage.parts.embedder
+    embedder = retriever.service.parts.embedder
     real, reached, go_on = embedder.embed, asyncio.Event(), asyncio.Event()
 
     async def slow(texts: list[str], *, query: bool = False) -> object:

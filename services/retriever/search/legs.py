@@ -12,9 +12,9 @@ from pgvector import Vector
 from psycopg import sql
 
 from services.postgres.pool import Connection
-from services.retriever import lexical
 from services.retriever.embedders import Vectors
 from services.retriever.records import DOCUMENT_FILTER, Filter
+from services.retriever.search import lexical
 
 Ranked = list[tuple[int, float]]
 

@@ -5,7 +5,8 @@ from typing import Any
 from psycopg.rows import dict_row
 
 from services.postgres.pool import Connection
-from services.retriever import embedding_cache, vocabulary
+from services.retriever.ingest import embedding_cache
+from services.retriever.search import vocabulary
 from services.rpc.errors import FailedPrecondition, NotFound, PermissionDenied
 
 _LOCK = """

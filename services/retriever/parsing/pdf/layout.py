@@ -6,7 +6,7 @@ from itertools import pairwise
 from statistics import median
 
 from services.retriever.documents import Box
-from services.retriever.parsing.glyphs import Glyphs
+from services.retriever.parsing.pdf.glyphs import Glyphs
 
 PDFIUM_HYPHEN = (
     "\x02"  # What pdfium puts for a hyphen at a line's end and the line break behind it.

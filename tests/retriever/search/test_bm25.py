@@ -8,8 +8,8 @@ from collections import Counter
 import pytest
 
 from services.postgres.pool import TenantPool, tenant
-from services.retriever import legs
 from services.retriever.records import Filter
+from services.retriever.search import legs
 from services.rpc.identity import Principal
 from tests.retriever.conftest import Retriever
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import pypdfium2 as pdfium
 import pypdfium2.raw as c
 
-from services.retriever.parsing.geometry import clip
-from services.retriever.parsing.glyphs import Glyphs
+from services.retriever.parsing.pdf.geometry import clip
+from services.retriever.parsing.pdf.glyphs import Glyphs
 
 _TINY_POINTS = 1.5  # Print stops being legible at about three.
 # A page is a scan when images cover this much of it and this much of its text is invisible.

@@ -6,8 +6,8 @@ import pytest
 from PIL import Image
 
 from services.retriever.documents import Box
-from services.retriever.parsing import locate, pdf, render
-from services.retriever.parsing.geometry import Frame, clip, merge_lines
+from services.retriever.parsing.pdf import locate, pages, render
+from services.retriever.parsing.pdf.geometry import Frame, clip, merge_lines
 from tests.retriever.parsing.pdfs import make, text
 
 # 400 x 500 points, the lower left corner at (100, 200); a rectangle near its left edge, a bit above the middle.
@@ -77,7 +77,7 @@ def test_the_highlight_is_on_the_ink(entries: str, rotation: int) -> None:
 def test_a_slice_over_pages_lines_ligatures_and_broken_words() -> None:
     page = text("Das Fach heißt Politik-", y=700) + text("wissenschaft und mehr.", y=686)
     data = make([page, text("Second page.")])
-    document = pdf.parse(data)
+    document = pages.parse(data)
     starts = [page.char_start for page in document.pages]
     word = document.text.index("Politikwissenschaft")
     (places,) = locate.locate(data, [(word, word + 19)], page_starts=starts)
@@ -93,7 +93,7 @@ def test_nothing_and_nowhere_have_no_place() -> None:
 
 def test_the_same_bytes_give_the_same_offsets() -> None:
     data = make([text(f"Line {line}", y=700 - 13 * line) for line in range(3)])
-    assert pdf.parse(data) == pdf.parse(data)
+    assert pages.parse(data) == pages.parse(data)
 
 
 def test_a_huge_page_is_drawn_with_fewer_dots() -> None:

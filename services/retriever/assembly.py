@@ -12,7 +12,7 @@ from services.retriever import embedding_models
 from services.retriever.admin import MIGRATIONS
 from services.retriever.embedders import PROVIDERS, Embedder
 from services.retriever.parsing import ParseLimits, ParserPool
-from services.retriever.search import Searcher
+from services.retriever.search.hybrid import Searcher
 from services.retriever.servicer import Parts, RetrieverServicer
 from services.retriever.settings import RetrieverSettings
 from services.retriever.viewing import Viewer
@@ -20,7 +20,7 @@ from services.rpc.providers import load
 
 
 @asynccontextmanager
-async def open_stage(settings: RetrieverSettings) -> AsyncIterator["Stage"]:
+async def open_service(settings: RetrieverSettings) -> AsyncIterator["Service"]:
     """Everything that a retriever needs, closed at the end. FailedPrecondition if a gate is shut."""
     embedder: Embedder = await asyncio.to_thread(load(PROVIDERS, settings.embedder), settings)
     limits = ParseLimits(workers=settings.parser_workers, max_bytes=settings.max_file_bytes)
@@ -39,7 +39,7 @@ async def open_stage(settings: RetrieverSettings) -> AsyncIterator["Stage"]:
                 k1=settings.bm25_k1,
                 b=settings.bm25_b,
             )
-            yield Stage(
+            yield Service(
                 Parts(
                     settings, pool, parser, embedder, column, facts, searcher, Viewer(pool, viewing)
                 )
@@ -50,7 +50,7 @@ async def open_stage(settings: RetrieverSettings) -> AsyncIterator["Stage"]:
             await embedder.close()
 
 
-class Stage:
+class Service:
     """The servicer, what to do before serving, and whether it is healthy."""
 
     def __init__(self, parts: Parts) -> None:

@@ -12,8 +12,9 @@ from pgvector import Vector
 from folio.common.v1 import document_pb2, stage_pb2
 from folio.retriever.v1 import retriever_pb2 as pb
 from services.postgres.pool import TenantPool, tenant
-from services.retriever import legs, publish
+from services.retriever.ingest import publish
 from services.retriever.records import Filter
+from services.retriever.search import legs
 from services.rpc.errors import Unavailable
 from services.rpc.identity import Principal
 from tests.conftest import Postgres
@@ -233,7 +234,7 @@ async def test_the_search_of_words_goes_on_without_the_model(
     async def away(texts: list[str], *, query: bool = False) -> object:
         raise Unavailable("the embedding provider does not work")
 
-    monkeypatch.setattr(retriever.stage.parts.embedder, "embed", away)
+    monkeypatch.setattr(retriever.service.parts.embedder, "embed", away)
     found = await handbook.search("parental leave")
     assert names(found)[0] == "leave.md"
     assert {step.stage: step.status for step in found.steps}[

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.postgres.pool import Connection
-from services.retriever import lexical
+from services.retriever.search import lexical
 
 MAX_CHECKED = 32
 CANDIDATES = 200

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer as WordPiece
 
-from services.retriever.chunking import chunk, plain_count
 from services.retriever.documents import (
     PAGE_BREAK,
     ChunkSpan,
@@ -21,6 +20,7 @@ from services.retriever.documents import (
     ParsedDocument,
     Section,
 )
+from services.retriever.ingest.chunking import chunk, plain_count
 
 
 class MiniLMTokenizer:

@@ -11,9 +11,10 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as c
 
 from services.retriever.documents import PAGE_BREAK, MediaType, Page, ParsedDocument
-from services.retriever.parsing import glyphs, headings, hidden, layout, sections
-from services.retriever.parsing.headings import Bookmark, TextLine
+from services.retriever.parsing import sections
 from services.retriever.parsing.limits import ParseLimits
+from services.retriever.parsing.pdf import glyphs, headings, hidden, layout
+from services.retriever.parsing.pdf.headings import Bookmark, TextLine
 from services.retriever.parsing.text import LINE_HYPHEN, Cleaned, clean, clean_line, position
 from services.rpc.errors import FailedPrecondition, InvalidArgument, ResourceExhausted
 

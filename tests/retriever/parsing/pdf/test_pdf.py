@@ -7,8 +7,8 @@ from fpdf import FPDF
 from fpdf.encryption import AccessPermission
 
 from services.retriever.documents import PAGE_BREAK, ParsedDocument
-from services.retriever.parsing import pdf
 from services.retriever.parsing.limits import ParseLimits
+from services.retriever.parsing.pdf import pages
 from services.rpc.errors import FailedPrecondition, InvalidArgument, ResourceExhausted
 from tests.retriever.parsing.pdfs import make, text
 
@@ -30,7 +30,7 @@ def book(pages: int = 60) -> bytes:
 
 @pytest.fixture(scope="module")
 def sixty() -> ParsedDocument:
-    return pdf.parse(book())
+    return pages.parse(book())
 
 
 class TestPages:
@@ -49,13 +49,13 @@ class TestPages:
         assert sixty.sections[-1].char_end == len(sixty.text)
 
     def test_a_form_feed_in_the_text_shifts_no_page(self) -> None:
-        document = pdf.parse(make([text("one\x0cand on"), text("two"), text("three")]))
+        document = pages.parse(make([text("one\x0cand on"), text("two"), text("three")]))
         assert len(document.pages) == 3
         assert document.pages[2].text == "three"
 
     def test_a_scan_is_empty_pages_and_blank_ones_are_too(self) -> None:
         scan = b"q 612 0 0 792 0 0 cm /Im1 Do Q\n"
-        document = pdf.parse(make([scan, scan + text("7"), text("Hello"), b""]))
+        document = pages.parse(make([scan, scan + text("7"), text("Hello"), b""]))
         assert document.empty_pages == (0, 1, 3)
 
 
@@ -67,23 +67,23 @@ class TestReading:
             text("Another one.", y=650),
         ]
         assert (
-            pdf.parse(make([b"".join(lines)])).text
+            pages.parse(make([b"".join(lines)])).text
             == "First line of it\ngoes on here.\n\nAnother one."
         )
 
     def test_a_word_broken_at_a_line_end_is_one_word(self) -> None:
         page = text("Das Fach heißt Politik-", y=700) + text("wissenschaft und mehr.", y=686)
-        assert pdf.parse(make([page])).text == "Das Fach heißt Politikwissenschaft und mehr."
+        assert pages.parse(make([page])).text == "Das Fach heißt Politikwissenschaft und mehr."
 
     def test_metadata_and_title_are_cleaned(self) -> None:
         data = make(
             [text("x")], info=b"/Title (A\\000 title\\012here) /Producer (\\000\\000Scanner\\000)"
         )
-        document = pdf.parse(data, fallback_title="file")
+        document = pages.parse(data, fallback_title="file")
         assert document.metadata == {"Title": "A title here", "Producer": "Scanner"}
         assert document.title == "A title here"
-        assert pdf.parse(data, title="given").title == "given"
-        assert pdf.parse(make([text("x")]), fallback_title="file").title == "file"
+        assert pages.parse(data, title="given").title == "given"
+        assert pages.parse(make([text("x")]), fallback_title="file").title == "file"
 
 
 class TestHiddenText:
@@ -101,25 +101,25 @@ class TestHiddenText:
         ids=["invisible", "white on white", "tiny", "left of the page", "above the page"],
     )
     def test_it_is_left_out_and_reported(self, hidden: bytes) -> None:
-        document = pdf.parse(make([self.SEEN + hidden]))
+        document = pages.parse(make([self.SEEN + hidden]))
         assert document.text == "What everybody sees on the page."
         assert any("hidden text" in warning for warning in document.warnings)
 
     def test_white_on_a_dark_banner_is_seen(self) -> None:
         page = self.SEEN + b"0 0 0.4 rg 50 480 400 40 re f 1 1 1 rg " + text("A banner", y=500)
-        document = pdf.parse(make([page]))
+        document = pages.parse(make([page]))
         assert document.text.endswith("A banner")
         assert document.warnings == ()
 
     def test_outside_the_crop_box_is_hidden(self) -> None:
         page = self.SEEN + text("cropped words", y=50)
         assert (
-            "cropped" not in pdf.parse(make([page], page_entries="/CropBox [0 100 612 792]")).text
+            "cropped" not in pages.parse(make([page], page_entries="/CropBox [0 100 612 792]")).text
         )
 
     def test_the_text_layer_of_a_scan_is_its_text(self) -> None:
         scan = b"q 612 0 0 792 0 0 cm /Im1 Do Q 3 Tr " + text("Read by OCR, invisible.")
-        document = pdf.parse(make([scan]))
+        document = pages.parse(make([scan]))
         assert document.text == "Read by OCR, invisible."
         assert document.empty_pages == ()
         assert any("OCR" in warning for warning in document.warnings)
@@ -137,7 +137,9 @@ def chapter(
 
 class TestSections:
     def test_large_lines_and_bold_ones_alone_are_headings(self) -> None:
-        document = pdf.parse(make([chapter("Leave", 0), chapter("Travel", 15), chapter("Pay", 30)]))
+        document = pages.parse(
+            make([chapter("Leave", 0), chapter("Travel", 15), chapter("Pay", 30)])
+        )
         paths = [section.path for section in document.sections if section.path]
         assert paths == [
             ("Leave",),
@@ -156,7 +158,7 @@ class TestSections:
             file.multi_cell(0, None, "Words before the heading.\n")
             file.start_section(title)
             file.multi_cell(0, None, f"{title}\nWords behind it.")
-        document = pdf.parse(bytes(file.output()))
+        document = pages.parse(bytes(file.output()))
         starts = [
             (section.path, document.text[section.char_start :][: len(section.path[-1])])
             for section in document.sections
@@ -176,33 +178,33 @@ class TestRefusals:
 
     def test_a_locked_file_needs_its_password(self) -> None:
         with pytest.raises(FailedPrecondition, match="give its password"):
-            pdf.parse(self.locked())
+            pages.parse(self.locked())
         with pytest.raises(InvalidArgument, match="does not open") as refused:
-            pdf.parse(self.locked(), password="wrong")
+            pages.parse(self.locked(), password="wrong")
         assert refused.value.violations[0].field == "password"
-        assert pdf.parse(self.locked(), password="user").text == "secret"
+        assert pages.parse(self.locked(), password="user").text == "secret"
 
     def test_a_password_that_is_not_needed_does_no_harm(self) -> None:
-        assert pdf.parse(make([text("open")]), password="any").text == "open"
+        assert pages.parse(make([text("open")]), password="any").text == "open"
 
     @pytest.mark.parametrize(
         "data", [b"%PDF-1.7\n", b"%PDF-1.7\n" + b"x" * 2000], ids=["cut", "noise"]
     )
     def test_a_broken_file(self, data: bytes) -> None:
         with pytest.raises(InvalidArgument, match="damaged"):
-            pdf.parse(data)
+            pages.parse(data)
 
     def test_no_pages(self) -> None:
         with pytest.raises(InvalidArgument):
-            pdf.parse(make([]))
+            pages.parse(make([]))
 
     def test_a_broken_cross_reference_table_is_repaired(self) -> None:
         data = make([text("still here")])
-        assert pdf.parse(data.replace(b"startxref\n", b"startxref\n9")).text == "still here"
+        assert pages.parse(data.replace(b"startxref\n", b"startxref\n9")).text == "still here"
 
     def test_too_many_pages_and_too_much_text(self) -> None:
         data = make([text("page")] * 4)
         with pytest.raises(ResourceExhausted, match="4 pages"):
-            pdf.parse(data, limits=ParseLimits(max_pages=3))
+            pages.parse(data, limits=ParseLimits(max_pages=3))
         with pytest.raises(ResourceExhausted, match="characters"):
-            pdf.parse(data, limits=ParseLimits(max_chars=10))
+            pages.parse(data, limits=ParseLimits(max_chars=10))
