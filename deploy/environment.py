@@ -16,7 +16,7 @@ from services.gateway.settings import GatewaySettings
 from services.generator.settings import GeneratorSettings
 from services.minilm.settings import MiniLMSettings
 from services.retriever.settings import AdminSettings, RetrieverSettings
-from services.rpc.settings import PREFIX, ServerSettings
+from services.rpc.settings import ServerSettings, names
 
 STAGES: dict[str, type[BaseSettings]] = {
     "every service": ServerSettings,
@@ -50,8 +50,7 @@ DEPLOYED = {
 
 def variable(settings: type[BaseSettings], field: str) -> str:
     """The environment variable of a field."""
-    alias = settings.model_fields[field].validation_alias
-    return alias if isinstance(alias, str) else f"{PREFIX}{field.upper()}"
+    return names(settings, field)[0]
 
 
 def shown(default: object) -> str:

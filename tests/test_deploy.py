@@ -122,16 +122,3 @@ def test_variables_in_the_files_exist() -> None:
     for path in [DEPLOY / "Dockerfile", *(DEPLOY / "kubernetes").glob("*.yaml")]:
         used = set(re.findall(r"\b(FOLIO_[A-Z_]+|DATABASE_[A-Z_]+)\b", path.read_text()))
         assert used <= KNOWN, f"{path.name}: {sorted(used - KNOWN)}"
-
-
-def test_no_two_stages_read_one_variable_as_different_things() -> None:
-    meaning: dict[str, tuple[str, str]] = {}
-    shared = set(environment.STAGES["every service"].model_fields)
-    for stage, settings in environment.STAGES.items():
-        for field, info in settings.model_fields.items():
-            name = environment.variable(settings, field)
-            if field in shared:
-                continue
-            before = meaning.setdefault(name, (stage, field))
-            assert before[1] == field, f"{name}: {before} and {(stage, field)}"
-            assert info.description

@@ -84,7 +84,11 @@ class GatewaySettings(ServerSettings):
     )
     scope: bool = Field(True, description="apply a scope found in the question")
     parents: bool = Field(True, description="answer from the sections around the hits")
-    judge: bool = Field(False, description="ask a second model whether the evidence supports")
+    judge: bool = Field(
+        False,
+        validation_alias="FOLIO_JUDGE_ANSWERS",
+        description="ask the generator's judge whether the evidence supports an answer",
+    )
     web: bool = Field(False, description="allow web search where a rule in web_rules allows it")
     web_rules: Path | None = Field(
         None, description="YAML file: organizations that may search the web"
@@ -100,7 +104,9 @@ class GatewaySettings(ServerSettings):
     )
     max_passage_tokens: int = Field(2000, ge=50, le=32768, description="tokens of one passage")
     max_total_tokens: int = Field(8000, ge=50, le=262144, description="tokens of all passages")
-    max_output_tokens: int = Field(1024, ge=16, le=16384, description="tokens of an answer")
+    max_output_tokens: int = Field(
+        1024, ge=16, le=16384, description="tokens of an answer where the request names none"
+    )
     scope_cache_seconds: float = Field(
         30.0, ge=0, description="age at which titles and kinds are read again"
     )
@@ -143,6 +149,12 @@ class GatewaySettings(ServerSettings):
     def _readable(cls, value: str) -> str:
         parse_rerankers(value)
         return value
+
+    @model_validator(mode="after")
+    def _ask_seconds_are_given(self) -> "GatewaySettings":
+        if self.ask_seconds > self.max_call_seconds:
+            raise ValueError("FOLIO_MAX_CALL_SECONDS would cut FOLIO_ASK_SECONDS short")
+        return self
 
     @model_validator(mode="after")
     def _jwt_is_whole(self) -> "GatewaySettings":

@@ -28,7 +28,7 @@ class GeneratorSettings(ServerSettings):
         description="time for one small call: a rewrite, an expansion, a judgement",
     )
     max_output_tokens: int = Field(
-        1024, ge=1, le=16384, description="length of an answer where the request names none"
+        1024, ge=16, le=16384, description="tokens of an answer where the request names none"
     )
     prices: Path | None = Field(
         None,

@@ -2,16 +2,32 @@
 
 import difflib
 import json
+import logging
 import os
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import AliasChoices, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from services.rpc.errors import FailedPrecondition
 
+log = logging.getLogger("folio.settings")
+
 PREFIX = "FOLIO_"
+
+
+def renamed(name: str, *, former: str) -> AliasChoices:
+    """For a field's `validation_alias`: the variable's name, and the former one, which works for one release more."""
+    return AliasChoices(name, former)
+
+
+def names(settings: type[BaseSettings], field: str) -> list[str]:
+    """The environment variables of a field: its name, then the former ones."""
+    alias = settings.model_fields[field].validation_alias
+    if isinstance(alias, AliasChoices):
+        return [str(choice) for choice in alias.choices]
+    return [alias if isinstance(alias, str) else f"{PREFIX}{field.upper()}"]
 
 
 class ServerSettings(BaseSettings):
@@ -36,7 +52,7 @@ class ServerSettings(BaseSettings):
         64 * 2**20, ge=2**20, le=2**30, description="largest gRPC message, both ways"
     )
     max_call_seconds: float = Field(
-        120.0,
+        600.0,
         gt=0,
         le=3600,
         description="deadline of calls that bring none, and bound of those that do",
@@ -64,11 +80,11 @@ class ServerSettings(BaseSettings):
         validation_alias="OTEL_EXPORTER_OTLP_ENDPOINT",
         description="where spans go; empty for nowhere",
     )
-    trace_text: bool = Field(False, description="allow questions and rewrites on trace spans")
 
     @classmethod
     def load(cls) -> Self:
         """The settings from the environment. FailedPrecondition names every wrong variable at once."""
+        cls._warn_of_former_names()
         try:
             settings = cls()
         except ValidationError as error:
@@ -83,15 +99,20 @@ class ServerSettings(BaseSettings):
     @classmethod
     def variable(cls, field: str) -> str:
         """The environment variable of a field."""
-        info = cls.model_fields.get(field)
-        if info is None:
-            return field
-        alias = info.validation_alias
-        return alias if isinstance(alias, str) else f"{PREFIX}{field.upper()}"
+        return names(cls, field)[0] if field in cls.model_fields else field
+
+    @classmethod
+    def _warn_of_former_names(cls) -> None:
+        for field in cls.model_fields:
+            name, *former = names(cls, field)
+            for old in filter(os.environ.get, former):
+                if os.environ.get(name) not in (None, "", os.environ[old]):
+                    raise FailedPrecondition(f"{old} is now called {name}: set {name} alone")
+                log.warning("%s is now called %s; the next release knows only that name", old, name)
 
     @classmethod
     def _refuse_misspelt(cls) -> None:
-        known = {cls.variable(field) for field in cls.model_fields}
+        known = {name for field in cls.model_fields for name in names(cls, field)}
         for name in os.environ:
             if name.startswith(PREFIX) and name not in known:
                 close = difflib.get_close_matches(name, known, n=1, cutoff=0.92)
