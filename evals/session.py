@@ -8,17 +8,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from evals import asking, environment
+from evals import environment, question
 from evals.connection import Connection
 from evals.datasets import Collection
 from evals.files import named
 from evals.golden import Case, GoldenSet, choose
-from evals.ingesting import Ingested, collection_files, collection_names, ingest, library_files
+from evals.ingest import Ingested, collection_files, collection_names, ingest, library_files
 from evals.journal import Journal
 from evals.records import Record
 from evals.rungs import Rung
 from evals.runner import Measured, climb
-from evals.summary import summarise
+from evals.scoring.summary import summarise
 from evals.target import Target, open_target
 from services.rpc.errors import InvalidArgument
 
@@ -99,8 +99,8 @@ async def run_golden(
         async def ask(case: Case, rung: str, switches: Mapping[str, bool]) -> Record:
             organization = target.organizations[case.organization]
             if rung in searched:
-                return await asking.search(case, rung, switches, organization)
-            return await asking.ask(
+                return await question.search(case, rung, switches, organization)
+            return await question.ask(
                 case, rung, switches, organization, answer_threshold=plan.answer_threshold
             )
 
@@ -137,9 +137,9 @@ async def run_collection(
             raise InvalidArgument(f"{len(done.failed)} documents failed; the first, {name}: {why}")
         await there.prepare()
         one = (
-            asking.ask
+            question.ask
             if answers
-            else functools.partial(asking.search, limit=SEARCH_DEPTH, candidates=SEARCH_DEPTH)
+            else functools.partial(question.search, limit=SEARCH_DEPTH, candidates=SEARCH_DEPTH)
         )
 
         async def ask(case: Case, rung: str, switches: Mapping[str, bool]) -> Record:

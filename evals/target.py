@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from evals.golden import Scope
-from evals.judging import Place
+from evals.scoring.judgements import Place
 from folio.client import AsyncFolio
 from folio.common.v1 import document_pb2
 from folio.failure import CallFailed

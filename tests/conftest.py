@@ -1,5 +1,6 @@
 """One real PostgreSQL for the session: embedded, migrated, with the application's role and two organizations."""
 
+import os
 import secrets
 import tempfile
 from collections.abc import AsyncIterator, Iterator
@@ -86,3 +87,13 @@ def acme(postgres: Postgres) -> Principal:
 def globex(postgres: Postgres) -> Principal:
     """Acts for the organization globex."""
     return Principal(postgres.globex)
+
+
+@pytest.fixture(scope="session")
+def public_data() -> Path:
+    """The folder of public collections: FOLIO_DATA, or shared/data beside the checkout."""
+    beside = Path(__file__).parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("FOLIO_DATA") or beside)
+    if not folder.is_dir():
+        pytest.skip(f"no public data at {folder}; set FOLIO_DATA to its folder")
+    return folder

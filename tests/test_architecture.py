@@ -18,8 +18,8 @@ PURE = [
     "services/retriever/ingest/chunking.py",
     "services/retriever/search/fusion.py",
     "services/retriever/documents.py",
-    "evals/metrics.py",
-    "evals/stats.py",
+    "evals/scoring/metrics.py",
+    "evals/scoring/stats.py",
     "native",
 ]
 

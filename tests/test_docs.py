@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import typer
 
-from evals.bench_cli import app as benchmarks
+from bench.cli import app as benchmarks
 from evals.cli import app as evaluation
 from folio.cli.commands import app
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from evals.datasets.beir import require_relevant
 from evals.files import BadFile, read_lines
-from evals.metrics import order
+from evals.scoring.metrics import order
 
 
 def read_run(path: Path) -> dict[str, list[str]]:

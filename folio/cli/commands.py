@@ -324,6 +324,6 @@ def evaluate(context: typer.Context) -> None:
 @app.command(context_settings=FORWARD)
 def bench(context: typer.Context) -> None:
     """Benchmark jobs against a reranker."""
-    from evals.bench_cli import app as benchmarks
+    from bench.cli import app as benchmarks
 
     benchmarks(context.args, prog_name="folio bench", obj=context.obj)

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from evals.answers import Answer, citation_precision, includes, rates, score_answer
 from evals.golden import Case, Relevant
-from evals.judging import Place, rank_documents, rank_items
-from evals.metrics import ndcg, recall
+from evals.scoring.answers import Answer, citation_precision, includes, rates, score_answer
+from evals.scoring.judgements import Place, rank_documents, rank_items
+from evals.scoring.metrics import ndcg, recall
 
 PAGE = Place("handbook", 7, 7)
 OTHER = Place("handbook", 9, 9)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evals import making
+from evals import evaluation
 from evals.files import BadFile
 from evals.golden import Case, Relevant, Scope, choose, load_golden
 from evals.library import load_library
@@ -158,9 +158,9 @@ def test_a_document_without_a_file_is_an_error(tmp_path: Path) -> None:
 def test_an_installed_package_asks_for_a_golden_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(making, "GOLDEN", tmp_path / "none.yaml")
+    monkeypatch.setattr(evaluation, "GOLDEN", tmp_path / "none.yaml")
     with pytest.raises(FailedPrecondition, match="in a checkout only; name yours with --golden"):
-        making.load_sets([])
+        evaluation.load_sets([])
 
 
 def test_our_own_golden_set_is_sound() -> None:

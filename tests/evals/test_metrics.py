@@ -7,7 +7,7 @@ import ir_measures
 import pytest
 from ir_measures import RR, R, Success, nDCG
 
-from evals.metrics import evaluate, evaluate_run, hit, ndcg, order, recall, reciprocal_rank
+from evals.scoring.metrics import evaluate, evaluate_run, hit, ndcg, order, recall, reciprocal_rank
 
 
 def test_the_worked_example_is_65092() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evals import making
+from evals import evaluation
 from evals.connection import Connection
 from evals.datasets import Collection, Passage, Query
 from evals.files import BadFile, named
@@ -343,7 +343,7 @@ async def test_a_sweep_asks_everything_to_be_answered(
     gateway, there = served
     # Too few questions for a fit, said plainly; what was asked is what counts here.
     with pytest.raises(FailedPrecondition, match="too few to fit"):
-        await making.sweep_rungs(there, golden, plan(tmp_path, LATE), Watch())
+        await evaluation.sweep_rungs(there, golden, plan(tmp_path, LATE), Watch())
     assert all(0 < request.answer_threshold < 1e-6 for request in gateway.asked)
 
 

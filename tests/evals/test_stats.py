@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evals.stats import compare, interval, percentile
+from evals.scoring.stats import compare, interval, percentile
 
 
 def test_better_worse_and_same_are_counted_per_question() -> None:

@@ -1,6 +1,7 @@
 """Two logistic regressions: which sentence answers best, and whether it answers at all.
 
-The coefficients stand in coefficients.json with the data, the seed and the scores of the fit (evals/fit_extractive.py).
+The coefficients stand in coefficients.json with the data, the seed and the scores of the fit, which is
+evals/training/fit_extractive.py.
 """
 
 import json
@@ -55,5 +56,7 @@ def coefficients() -> Coefficients:
 
 def _logistic(data: dict[str, float], names: Sequence[str]) -> Logistic:
     if set(data) != {*names, "bias"}:
-        raise Internal("coefficients.json does not fit the features; run evals/fit_extractive.py")
+        raise Internal(
+            "coefficients.json does not fit the features; run evals/training/fit_extractive.py"
+        )
     return Logistic(np.array([data[name] for name in names]), data["bias"])

@@ -1,7 +1,8 @@
 """A small trained reader: where in a sentence the answer to a question stands, or that it does not stand there.
 
 A head over the token vectors of all-MiniLM-L6-v2, which stays as it is. The weights (reader.npz) are our own, trained
-by evals/fit_reader.py on SQuAD train-v1.1. Of a question of m tokens and a sentence (with what it stands under) of n:
+by evals/training/fit_reader.py on SQuAD train-v1.1. Of a question of m tokens and a sentence (with what it stands
+under) of n:
 
     question (m, 384), marks (m, MARKS)  -> project, norm -> Q (m, D)
     sentence (n, 384), marks (n, MARKS)  -> project, norm -> C (n, D)
@@ -135,12 +136,13 @@ class Reader:
                 weights = {name: stored[name].astype(np.float32) for name in stored.files}
         except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
             raise DataLoss(
-                "the weights of the reader cannot be read; install the package again, or run evals/fit_reader.py"
+                "the weights of the reader cannot be read; "
+                "install the package again, or run evals/training/fit_reader.py"
             ) from error
         wanted = shapes(weights["norm.gain"].shape[0]) if "norm.gain" in weights else {}
         if not wanted or {name: one.shape for name, one in weights.items()} != wanted:
             raise DataLoss(
-                "the weights of the reader are of another architecture; run evals/fit_reader.py"
+                "the weights of the reader are of another architecture; run evals/training/fit_reader.py"
             )
         return cls(weights)
 
@@ -270,7 +272,7 @@ def reader() -> Reader:
     file = resources.files(__package__).joinpath("reader.npz")
     if not file.is_file():
         raise DataLoss(
-            "reader.npz is not in the package; install it again, or run evals/fit_reader.py"
+            "reader.npz is not in the package; install it again, or run evals/training/fit_reader.py"
         )
     with file.open("rb") as opened:
         return Reader.read(opened)

@@ -1,7 +1,7 @@
 """The embedded judge: every word of the sentence must be met by the evidence. It aligns, it does not reason.
 
 Token vectors of sentence and evidence, MaxSim per token, and what vectors are blind to: numbers and negation. The
-coefficients were fitted by evals/fit_alignment_judge.py; what it is worth is measured there.
+coefficients were fitted by evals/training/fit_alignment_judge.py; what it is worth is measured there.
 """
 
 import asyncio
@@ -136,5 +136,7 @@ def coefficients() -> Logistic:
         "weights"
     ]
     if set(data) != {*FEATURES, "bias"}:
-        raise Internal("alignment.json does not fit the features; run evals/fit_alignment_judge.py")
+        raise Internal(
+            "alignment.json does not fit the features; run evals/training/fit_alignment_judge.py"
+        )
     return Logistic(np.array([data[name] for name in FEATURES]), data["bias"])

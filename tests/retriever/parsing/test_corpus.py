@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evals.parse_report import hard_cases
+from evals.studies.parse_report import hard_cases
 from services.retriever.documents import ParsedDocument
 from services.retriever.parsing import ParseLimits, ParserPool
 from services.rpc.errors import FailedPrecondition, FolioError, InvalidArgument, ResourceExhausted

@@ -1,4 +1,4 @@
-"""`folio eval`: options in, one call each, numbers out. Public sets, chunk sizes and drafts: experiments_cli.py."""
+"""`folio eval`: options in, one call each, numbers out. Public sets, chunk sizes and drafts: experiments.py."""
 
 import asyncio
 import json
@@ -9,11 +9,10 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from evals import comparing, making, report, showing
-from evals.experiments_cli import chunks, draft, public
-from evals.files import named
-from evals.metrics import METRICS
-from evals.options import (
+from evals import evaluation
+from evals.cli import terminal
+from evals.cli.experiments import chunks, draft, public
+from evals.cli.options import (
     Address,
     Concurrency,
     Fresh,
@@ -27,9 +26,13 @@ from evals.options import (
     connected,
     failures,
 )
+from evals.files import named
+from evals.report.page import render as render_page
 from evals.rungs import CONFIGURED, FUSED, LATE
+from evals.scoring import comparison
+from evals.scoring.metrics import METRICS
+from evals.scoring.sweep import write_calibration
 from evals.session import Plan, ingest_golden
-from evals.sweep import write_calibration
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="Measure answers and searches; compare; gate."
@@ -44,10 +47,10 @@ SWEPT = ("rrf", "colbert")
 def check(golden: Golden = None) -> None:
     """Read golden sets; say what is wrong in them, with file and line."""
     with failures():
-        found = making.load_sets(golden or [])
+        found = evaluation.load_sets(golden or [])
         held_out = sum(case.held_out for case in found.cases)
         must_not = sum(case.expect in ("abstain", "refuse") for case in found.cases)
-        showing.console.print(
+        terminal.console.print(
             f"{len(found.cases)} cases over {len(found.library.documents)} documents: {must_not} must not be"
             f" answered, {held_out} are held out"
         )
@@ -63,13 +66,13 @@ def ingest(
 ) -> None:
     """Put a golden set's documents into the services."""
     with failures():
-        found = making.load_sets(golden or [])
-        with connected(context, found, start, address, key) as there, showing.bars() as bars:
+        found = evaluation.load_sets(golden or [])
+        with connected(context, found, start, address, key) as there, terminal.bars() as bars:
             done = asyncio.run(ingest_golden(there, found, bars))
         for name, result in done.items():
-            showing.console.print(f"{name}: {result.sent} sent, {result.there} were there")
+            terminal.console.print(f"{name}: {result.sent} sent, {result.there} were there")
             for file, why in result.failed:
-                showing.errors.print(f"[red]{escape(file)}: {escape(why)}[/]")
+                terminal.errors.print(f"[red]{escape(file)}: {escape(why)}[/]")
         if any(result.failed for result in done.values()):
             raise typer.Exit(1)
 
@@ -93,11 +96,11 @@ def run(
 ) -> None:
     """Ask every question, as the services are configured (or on the rungs named)."""
     with failures():
-        found = making.load_sets(golden or [])
-        rungs = making.rungs_named(rung) if rung else (CONFIGURED,)
+        found = evaluation.load_sets(golden or [])
+        rungs = evaluation.rungs_named(rung) if rung else (CONFIGURED,)
         plan = Plan(rungs, output, held_out, concurrency, fresh, threshold, quick)
-        with connected(context, found, start, address, key) as there, showing.bars() as bars:
-            summary = asyncio.run(making.evaluate(there, found, plan, bars))
+        with connected(context, found, start, address, key) as there, terminal.bars() as bars:
+            summary = asyncio.run(evaluation.evaluate(there, found, plan, bars))
         _save(summary, output)
 
 
@@ -116,10 +119,10 @@ def ladder(
 ) -> None:
     """The same questions from naive search to the whole pipeline, one stage more on each rung."""
     with failures():
-        found = making.load_sets(golden or [])
-        plan = Plan(making.FULL_LADDER, output, held_out, concurrency, fresh, quick=quick)
-        with connected(context, found, start, address, key) as there, showing.bars() as bars:
-            summary = asyncio.run(making.evaluate(there, found, plan, bars))
+        found = evaluation.load_sets(golden or [])
+        plan = Plan(evaluation.FULL_LADDER, output, held_out, concurrency, fresh, quick=quick)
+        with connected(context, found, start, address, key) as there, terminal.bars() as bars:
+            summary = asyncio.run(evaluation.evaluate(there, found, plan, bars))
         _save(summary, output)
 
 
@@ -145,18 +148,20 @@ def sweep(
 ) -> None:
     """Thresholds from .1 to .9 for the model that ranks on each rung; writes its calibration."""
     with failures():
-        found = making.load_sets(golden or [])
+        found = evaluation.load_sets(golden or [])
         plan = Plan(
-            making.rungs_named(rung or SWEPT), output, False, concurrency, fresh, quick=quick
+            evaluation.rungs_named(rung or SWEPT), output, False, concurrency, fresh, quick=quick
         )
-        with connected(context, found, start, address, key) as there, showing.bars() as bars:
-            sweeps = asyncio.run(making.sweep_rungs(there, found, plan, bars, false_answer_cost))
-        rows = making.with_sweeps({}, sweeps)
+        with connected(context, found, start, address, key) as there, terminal.bars() as bars:
+            sweeps = asyncio.run(
+                evaluation.sweep_rungs(there, found, plan, bars, false_answer_cost)
+            )
+        rows = evaluation.with_sweeps({}, sweeps)
         named(output, ".json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
         for one in sweeps:
-            showing.console.print(showing.sweep(one))
+            terminal.console.print(terminal.sweep(one))
             if write is not None:
-                showing.console.print(f"wrote {write_calibration(write, one.calibration)}")
+                terminal.console.print(f"wrote {write_calibration(write, one.calibration)}")
 
 
 @app.command()
@@ -173,10 +178,10 @@ def compare(
 ) -> None:
     """Better, worse, same per question; the 95% interval of the difference; the worst flips."""
     with failures():
-        runs = comparing.read_summary(a), comparing.read_summary(b)
-        comparing.check_comparable(*runs)
-        before, after = comparing.rung_of(runs[0], rung_a), comparing.rung_of(runs[1], rung_b)
-        showing.console.print(showing.comparison(comparing.side_by_side(before, after, metric)))
+        runs = comparison.read_summary(a), comparison.read_summary(b)
+        comparison.check_comparable(*runs)
+        before, after = comparison.rung_of(runs[0], rung_a), comparison.rung_of(runs[1], rung_b)
+        terminal.console.print(terminal.comparison(comparison.side_by_side(before, after, metric)))
 
 
 @app.command()
@@ -185,52 +190,60 @@ def gate(
         Path | None,
         typer.Argument(exists=True, dir_okay=False, help="summary; a run is made if left out"),
     ] = None,
-    baseline: Annotated[Path, typer.Option(help="what it is held against")] = making.BASELINE,
+    baseline: Annotated[Path, typer.Option(help="what it is held against")] = evaluation.BASELINE,
     update: Annotated[bool, typer.Option(help="make this the baseline instead")] = False,
     tolerance: Annotated[
         float, typer.Option(min=0, help="fall of a mean that is let pass")
-    ] = comparing.TOLERANCE,
-    folder: Annotated[Path, typer.Option(help="data of the suite that is started")] = making.FOLDER,
+    ] = comparison.TOLERANCE,
+    folder: Annotated[
+        Path, typer.Option(help="data of the suite that is started")
+    ] = evaluation.FOLDER,
 ) -> None:
     """Exit status 1 if the working questions are answered worse than the baseline."""
     with failures():
-        summary = comparing.read_summary(current) if current else _gate_run(folder)
+        summary = comparison.read_summary(current) if current else _gate_run(folder)
         if update:
-            making.write_baseline(summary, baseline)
-            showing.console.print(f"wrote {baseline}")
+            evaluation.write_baseline(summary, baseline)
+            terminal.console.print(f"wrote {baseline}")
             return
-        reasons = comparing.gate(making.read_baseline(baseline), summary, tolerance)
+        reasons = comparison.gate(evaluation.read_baseline(baseline), summary, tolerance)
         if current is None:
-            showing.console.print(showing.ladder(summary))
+            terminal.console.print(terminal.ladder(summary))
         for reason in reasons:
-            showing.errors.print(f"[red]{escape(reason)}[/]")
+            terminal.errors.print(f"[red]{escape(reason)}[/]")
         if reasons:
             raise typer.Exit(1)
-        showing.console.print("[green]nothing got worse than the baseline[/]")
+        terminal.console.print("[green]nothing got worse than the baseline[/]")
 
 
 @app.command()
 def make(
-    folder: Annotated[Path, typer.Option(help="data of the suite that is started")] = making.FOLDER,
-    results: Annotated[Path, typer.Option(help="where the numbers go")] = making.RESULTS,
+    folder: Annotated[
+        Path, typer.Option(help="data of the suite that is started")
+    ] = evaluation.FOLDER,
+    results: Annotated[Path, typer.Option(help="where the numbers go")] = evaluation.RESULTS,
     concurrency: Concurrency = 2,
     fresh: Fresh = True,
     quick: Quick = False,
 ) -> None:
     """Start the suite, read our documents, climb the ladder, write <date>-<commit>.json and .html."""
     with failures():
-        golden = making.load_sets([])
+        golden = evaluation.load_sets([])
         plan = Plan(
-            making.FULL_LADDER, folder / "ladder", concurrency=concurrency, fresh=fresh, quick=quick
+            evaluation.FULL_LADDER,
+            folder / "ladder",
+            concurrency=concurrency,
+            fresh=fresh,
+            quick=quick,
         )
-        with making.own_suite(folder / "suite", golden) as there, showing.bars() as bars:
-            summary = asyncio.run(making.evaluate(there, golden, plan, bars))
+        with evaluation.own_suite(folder / "suite", golden) as there, terminal.bars() as bars:
+            summary = asyncio.run(evaluation.evaluate(there, golden, plan, bars))
             always = replace(plan, rungs=(FUSED, LATE), output=folder / "sweep")
-            sweeps = asyncio.run(making.sweep_rungs(there, golden, always, bars))
-        summary = making.with_sweeps(summary, sweeps)
-        showing.console.print(showing.ladder(summary))
-        data, page = making.write(summary, results)
-        showing.console.print(f"wrote {data} and {page}")
+            sweeps = asyncio.run(evaluation.sweep_rungs(there, golden, always, bars))
+        summary = evaluation.with_sweeps(summary, sweeps)
+        terminal.console.print(terminal.ladder(summary))
+        data, page = evaluation.write(summary, results)
+        terminal.console.print(f"wrote {data} and {page}")
 
 
 @app.command("report")
@@ -243,20 +256,20 @@ def render(
     """Write the HTML page of a summary."""
     with failures():
         page = output or summary.with_suffix(".html")
-        page.write_text(report.render(comparing.read_summary(summary)), encoding="utf-8")
-        showing.console.print(f"wrote {page}")
+        page.write_text(render_page(comparison.read_summary(summary)), encoding="utf-8")
+        terminal.console.print(f"wrote {page}")
 
 
 def _gate_run(folder: Path) -> dict[str, Any]:
-    golden = making.load_sets([])
-    plan = Plan(making.GATE_RUNGS, folder / "gate", concurrency=2, fresh=True, quick=True)
-    with making.own_suite(folder / "suite", golden) as there, showing.bars() as bars:
-        return asyncio.run(making.evaluate(there, golden, plan, bars))
+    golden = evaluation.load_sets([])
+    plan = Plan(evaluation.GATE_RUNGS, folder / "gate", concurrency=2, fresh=True, quick=True)
+    with evaluation.own_suite(folder / "suite", golden) as there, terminal.bars() as bars:
+        return asyncio.run(evaluation.evaluate(there, golden, plan, bars))
 
 
 def _save(summary: dict[str, Any], output: Path) -> None:
-    showing.console.print(showing.ladder(summary))
+    terminal.console.print(terminal.ladder(summary))
     data, page = named(output, ".json"), named(output, ".html")
     data.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    page.write_text(report.render(summary), encoding="utf-8")
-    showing.console.print(f"wrote {data} and {page}")
+    page.write_text(render_page(summary), encoding="utf-8")
+    terminal.console.print(f"wrote {data} and {page}")

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import grpc
 
 from evals.datasets import Collection
-from evals.metrics import evaluate_run, order, relevant
-from evals.stats import percentile
+from evals.scoring.metrics import evaluate_run, order, relevant
+from evals.scoring.stats import percentile
 from folio.client import OPTIONS
 from folio.failure import CallFailed, read
 from folio.rerank.v1 import rerank_pb2, rerank_pb2_grpc

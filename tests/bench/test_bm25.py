@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from evals.bm25 import BM25, K1, B
+from bench.bm25 import BM25, K1, B
 from evals.datasets import Passage, open_collection
-from evals.metrics import evaluate_run
+from evals.scoring.metrics import evaluate_run
 
 
 def test_scores_by_hand() -> None:

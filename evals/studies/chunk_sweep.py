@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from evals.environment import commit
+from evals.evaluation import evaluate, own_suite
 from evals.files import BadFile, read_text
 from evals.golden import GoldenSet
-from evals.making import evaluate, own_suite
 from evals.rungs import FUSED, LATE, PARENTS
 from evals.session import Plan, Progress
 from services.rpc.errors import FolioError

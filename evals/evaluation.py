@@ -7,13 +7,14 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from evals import asking, report
-from evals.comparing import read_summary
+from evals import question
 from evals.connection import Connection, started
 from evals.golden import GoldenSet, load_golden
+from evals.report.page import render
 from evals.rungs import CONFIGURED, LADDER, LATE, Rung
+from evals.scoring.comparison import read_summary
+from evals.scoring.sweep import Sweep, sweep
 from evals.session import Plan, Progress, ingest_golden, run_golden
-from evals.sweep import Sweep, sweep
 from services.rpc.errors import FailedPrecondition
 
 HERE = Path(__file__).parent
@@ -60,7 +61,7 @@ async def sweep_rungs(
     false_answer_cost: float = 1.0,
 ) -> list[Sweep]:
     """A sweep of the model that ranks last on each rung of the plan, from one run that always answers."""
-    always = replace(plan, answer_threshold=asking.ALWAYS)
+    always = replace(plan, answer_threshold=question.ALWAYS)
     summary, measured = await run_golden(connection, golden, always, progress)
     found = {}
     for each in measured:
@@ -94,7 +95,7 @@ def write(summary: Mapping[str, Any], folder: Path) -> tuple[Path, Path]:
         name += f"-{summary['set']['name']}"
     data, page = folder / f"{name}.json", folder / f"{name}.html"
     data.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    page.write_text(report.render(summary), encoding="utf-8")
+    page.write_text(render(summary), encoding="utf-8")
     return data, page
 
 

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from evals.golden import Case
-from evals.judging import Place
+from evals.scoring.judgements import Place
 
 CORRECT, GROUNDED, ABSTAINED, WRONG = "correct", "grounded", "abstained", "wrong"
 SCORES = (CORRECT, GROUNDED, ABSTAINED, WRONG)

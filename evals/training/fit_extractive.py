@@ -1,12 +1,12 @@
 """Fits the extractive generator's two logistic regressions on SQuAD train, and measures them.
 
-    python -m evals.fit_extractive fit DATA services/generator/extractive/coefficients.json
-    python -m evals.fit_extractive measure DATA
+    python -m evals.training.fit_extractive fit DATA services/generator/extractive/coefficients.json
+    python -m evals.training.fit_extractive measure DATA
 
 DATA holds squad/ and clapnq/. Trained on squad train-v1.1 (CC BY-SA 4.0) alone, each question with the paragraphs that
 late interaction finds in its article. Negatives are made: the search without the gold paragraph, the paragraph without
 its gold sentence, the question with a name or a number of another question in it, a question of another article. Only
-articles that the reader (evals/fit_reader.py) was not trained on: on those its evidence would be too good.
+articles that the reader (evals/training/fit_reader.py) was not trained on: on those its evidence would be too good.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from evals.reader_examples import FOR_REGRESSIONS, tenth, train_articles
+from evals.training.reader_examples import FOR_REGRESSIONS, tenth, train_articles
 from native import maxsim
 from services.gateway import calibration, calibrations
 from services.generator.answers import Source, Span
@@ -224,7 +224,7 @@ def fit(data: Path, out: Path, count: int) -> None:
     ]
     sentence, answer = _models(readings)
     report = {
-        "fitted_on": "squad train-v1.1 (CC BY-SA 4.0), negatives made by evals/fit_extractive.py",
+        "fitted_on": "squad train-v1.1 (CC BY-SA 4.0), negatives made by evals/training/fit_extractive.py",
         "seed": SEED,
         "note": "the held-out figures are of a fit without those articles; the coefficients are of all examples;"
         " the threshold was chosen on the working golden set",

@@ -6,8 +6,8 @@ from typing import Any
 import grpc
 import pytest
 
+from bench.rerank import bench, quality
 from evals.datasets import Collection, Passage, Query
-from evals.rerank_bench import bench, quality
 from folio.failure import CallFailed
 from folio.rerank.v1 import rerank_pb2, rerank_pb2_grpc
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from evals.files import BadFile, read_text
-from evals.metrics import METRICS
-from evals.stats import SAME, Comparison, compare
-from evals.summary import FORMAT, correctness, values
+from evals.scoring.metrics import METRICS
+from evals.scoring.stats import SAME, Comparison, compare
+from evals.scoring.summary import FORMAT, correctness, values
 
 # How much worse the mean may be before an interval that leaves out 0 stops a release.
 TOLERANCE = 0.01

@@ -1,7 +1,7 @@
 """Fits the alignment judge on statements made from SQuAD train, and measures it on WiCE and CLAPnq.
 
-    python -m evals.fit_alignment_judge fit DATA services/generator/judges/alignment.json
-    python -m evals.fit_alignment_judge measure DATA
+    python -m evals.training.fit_alignment_judge fit DATA services/generator/judges/alignment.json
+    python -m evals.training.fit_alignment_judge measure DATA
 
 A statement is a question with its answer; a false one carries another answer of the article, or has evidence from
 another paragraph. Nothing of WiCE or CLAPnq is trained on.
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evals.fit_extractive import auc, logistic
+from evals.training.fit_extractive import auc, logistic
 from services.generator.judges.alignment import FEATURES, AlignmentJudge, features
 from services.minilm.model import MiniLM
 
@@ -78,7 +78,7 @@ def fit(data: Path, out: Path, count: int) -> None:
     held_auc = auc(model.logits(x[:held]), y[:held])
     weights = {name: round(float(w), 5) for name, w in zip(FEATURES, model.weights, strict=True)}
     report = {
-        "fitted_on": "statements made from squad train-v1.1 (CC BY-SA 4.0) by evals/fit_alignment_judge.py",
+        "fitted_on": "statements made from squad train-v1.1 (CC BY-SA 4.0) by evals/training/fit_alignment_judge.py",
         "seed": SEED,
         "examples": {"train": len(x) - held, "held_out": held},
         "held_out_auc": round(held_auc, 4),

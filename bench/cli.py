@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from evals import connection, showing
-from evals.bm25 import BM25
+from bench.bm25 import BM25
+from bench.rerank import bench, quality
+from evals import connection
+from evals.cli import terminal
+from evals.cli.options import Address, Key, failures
 from evals.datasets import LOADERS, open_collection
 from evals.datasets.trec import check_ids, read_run, write_run
-from evals.options import Address, Key, failures
-from evals.rerank_bench import bench, quality
 from services.rpc.errors import InvalidArgument
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Benchmark jobs.")
@@ -88,9 +89,9 @@ def rerank(
         write_run(output, result.run, f"folio-{stage}")
         numbers = result.summary()
         numbers |= quality(result, wanted, found.qrels)
-        showing.console.print_json(json.dumps(numbers))
+        terminal.console.print_json(json.dumps(numbers))
         if result.failed:
             query, why = next(iter(result.failed.items()))
             told = escape(f"{len(result.failed)} queries failed; {query}: {why}")
-            showing.errors.print(f"[red]{told}[/]")
+            terminal.errors.print(f"[red]{told}[/]")
             raise typer.Exit(1)

@@ -9,12 +9,14 @@ from typing import Annotated
 
 import typer
 
-from evals import chunk_sweep, connection, drafting, making, showing
+from evals import connection, drafts, evaluation
+from evals.cli import terminal
+from evals.cli.options import Address, Concurrency, Fresh, Golden, Key, RungNames, failures
 from evals.datasets import open_collection, page_eval
 from evals.datasets.sampling import by_hash, sample
-from evals.options import Address, Concurrency, Fresh, Golden, Key, RungNames, failures
 from evals.rungs import LADDER
 from evals.session import Plan, run_collection
+from evals.studies import chunk_sweep
 from services.rpc.errors import InvalidArgument
 
 
@@ -23,20 +25,20 @@ def chunks(
     golden: Golden = None,
     folder: Annotated[
         Path, typer.Option(help="data of the suites that are started")
-    ] = making.FOLDER,
+    ] = evaluation.FOLDER,
     fill: Annotated[
         Path | None, typer.Option(exists=True, help="CHUNKING.md, to put the table in")
     ] = None,
 ) -> None:
     """Chunk sizes against each other; starts a suite per size."""
-    with failures(), showing.bars() as bars:
+    with failures(), terminal.bars() as bars:
         rows = chunk_sweep.measure(
-            making.load_sets(golden or []), folder, bars, size or chunk_sweep.SIZES
+            evaluation.load_sets(golden or []), folder, bars, size or chunk_sweep.SIZES
         )
         text = chunk_sweep.table(rows)
         if fill is not None:
             chunk_sweep.fill(fill, text)
-    showing.console.print(text)
+    terminal.console.print(text)
 
 
 def public(
@@ -72,8 +74,10 @@ def public(
     rung: RungNames = None,
     concurrency: Concurrency = 4,
     fresh: Fresh = False,
-    results: Annotated[Path, typer.Option(help="where the numbers go")] = making.FOLDER,
-    folder: Annotated[Path, typer.Option(help="data of the suite that is started")] = making.FOLDER,
+    results: Annotated[Path, typer.Option(help="where the numbers go")] = evaluation.FOLDER,
+    folder: Annotated[
+        Path, typer.Option(help="data of the suite that is started")
+    ] = evaluation.FOLDER,
     organization: Annotated[
         str, typer.Option(help="scratch organization; public-NAME if left out")
     ] = "",
@@ -85,7 +89,7 @@ def public(
     default = [r for r in LADDER if r.searchable or answers]
     with failures():
         plan = Plan(
-            making.rungs_named(rung) if rung else default,
+            evaluation.rungs_named(rung) if rung else default,
             folder / f"{name}{'-known' if document_known else ''}{'-answers' if answers else ''}",
             concurrency=concurrency,
             fresh=fresh,
@@ -101,18 +105,18 @@ def public(
                     golden, cases=tuple(case for case in golden.cases if case.id in kept)
                 )
             whole = replace(plan, held_out=True)
-            with _open(folder, tenant, address, key) as there, showing.bars() as bars:
-                summary = asyncio.run(making.evaluate(there, golden, whole, bars))
+            with _open(folder, tenant, address, key) as there, terminal.bars() as bars:
+                summary = asyncio.run(evaluation.evaluate(there, golden, whole, bars))
             summary["set"]["name"] = plan.output.name
         else:
             collection = sample(open_collection(name, data), queries=queries, documents=documents)
-            with _open(folder, tenant, address, key) as there, showing.bars() as bars:
+            with _open(folder, tenant, address, key) as there, terminal.bars() as bars:
                 summary, _ = asyncio.run(
                     run_collection(there, collection, tenant, plan, bars, answers=answers)
                 )
-        showing.console.print(showing.ladder(summary))
-        written = making.write(summary, results)
-        showing.console.print(f"wrote {written[0]} and {written[1]}")
+        terminal.console.print(terminal.ladder(summary))
+        written = evaluation.write(summary, results)
+        terminal.console.print(f"wrote {written[0]} and {written[1]}")
 
 
 def draft(
@@ -125,7 +129,7 @@ def draft(
     by_rule: Annotated[bool, typer.Option(help="without a language model")] = False,
     corpus: Annotated[
         Path, typer.Option(help="manifest of the documents; ours if left out")
-    ] = making.CORPUS,
+    ] = evaluation.CORPUS,
     address: Address = "",
     key: Key = None,
 ) -> None:
@@ -135,16 +139,16 @@ def draft(
         there = connection.existing(folder, address, connection.parse_keys(key or []))
         if organization not in there.keys:
             raise InvalidArgument(f"no key for {organization}; there are: {', '.join(there.keys)}")
-        drafts = asyncio.run(
-            drafting.drafts(
+        proposed = asyncio.run(
+            drafts.drafts(
                 there, organization, count, by_rule=by_rule, secret=folder / "internal.secret"
             )
         )
         output.parent.mkdir(parents=True, exist_ok=True)
         beside = os.path.relpath(corpus, output.parent)
-        output.write_text(drafting.to_yaml(drafts, beside), encoding="utf-8")
-    showing.console.print(
-        f"{len(drafts)} drafts in {output}: read each, then take its tag `draft` away"
+        output.write_text(drafts.to_yaml(proposed, beside), encoding="utf-8")
+    terminal.console.print(
+        f"{len(proposed)} drafts in {output}: read each, then take its tag `draft` away"
     )
 
 

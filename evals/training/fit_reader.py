@@ -1,13 +1,13 @@
 """Trains the reader of the extractive generator (services/generator/extractive/reader.py) on SQuAD train.
 
-    python -m evals.fit_reader prepare DATA FOLDER     # token vectors: about 5 MB an article; needs what Folio needs
-    python -m evals.fit_reader train FOLDER services/generator/extractive/reader.npz    # needs PyTorch (CPU) too
+    python -m evals.training.fit_reader prepare DATA FOLDER    # token vectors, about 5 MB an article
+    python -m evals.training.fit_reader train FOLDER services/generator/extractive/reader.npz    # needs PyTorch (CPU)
 
 DATA holds squad/. Trained on squad train-v1.1 (CC BY-SA 4.0) alone: each question with the sentence that answers it
 and, to learn when there is no answer, with the likest other sentences of its article; the same sentence also with the
 question changed in a name, a number or a word, and with a question of another article. A tenth of the articles is left
-for the two regressions (evals/fit_extractive.py, to be run after this), a tenth tells how well it went. The number of
-pairs is fixed, and so is the order of every sum: the same folder gives the same weights on the same kind of processor.
+for the two regressions (fit_extractive.py, to be run after this), a tenth tells how well it went. The number of pairs
+is fixed, and so is the order of every sum: the same folder gives the same weights on the same kind of processor.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from evals.reader_examples import (
+from evals.training.reader_examples import (
     FOR_REGRESSIONS,
     FOR_STOPPING,
     Article,
@@ -111,7 +111,7 @@ def loss_of(tokens: Any, none: Any, group: Sequence[Pair]) -> Any:
 def train(folder: Path, out: Path, count: int, limit: int) -> None:
     import torch
 
-    from evals.reader_network import batch_of, forward, initial
+    from evals.training.reader_network import batch_of, forward, initial
 
     torch.set_num_threads(1)
     every = [article for article, _ in zip(articles_in(folder), range(limit), strict=False)]
@@ -192,7 +192,7 @@ def _numpy(weights: dict[str, Any]) -> dict[str, Any]:
 
 def held_out(weights: dict[str, Any], held: Sequence[Pair]) -> dict[str, float]:
     """By the code that will read: AUC of answers against not, and how often the answer starts where it should."""
-    from evals.fit_extractive import auc
+    from evals.training.fit_extractive import auc
 
     reader = Reader(weights)
     odds, labels, exact = [], [], []

@@ -1,8 +1,8 @@
 """What becomes of difficult and of real PDFs: a table of outcomes, speed, memory, and where the time goes.
 
-    python -m evals.parse_report hard DATA   all files of DATA/pdf_hard
-    python -m evals.parse_report real DATA   all PDFs of DATA/financebench and DATA/mmlongbench_doc
-    python -m evals.parse_report time FILE   the steps of one file
+    python -m evals.studies.parse_report hard DATA   all files of DATA/pdf_hard
+    python -m evals.studies.parse_report real DATA   all PDFs of DATA/financebench and DATA/mmlongbench_doc
+    python -m evals.studies.parse_report time FILE   the steps of one file
 
 Every file has a process of its own, one after the other, the smallest first. CPU seconds are those of reading the
 file, without the start of the process.

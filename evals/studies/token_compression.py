@@ -1,6 +1,6 @@
 """What smaller token vectors cost: NDCG@10 of exact late interaction, per way of storing them.
 
-    python -m evals.token_compression --data FOLDER --sets scifact cranfield dbpedia
+    python -m evals.studies.token_compression --data FOLDER --sets scifact cranfield dbpedia
 
 Every query is scored against every document of its collection by MaxSim, so the figures show the
 token vectors alone, with no first stage. The projection is fitted on the documents of the first
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evals.datasets import Collection, open_collection
-from evals.metrics import ndcg, relevant
+from evals.scoring.metrics import ndcg, relevant
 from native import maxsim
 from services.colbert.compression import Projection, pool
 from services.minilm.model import MiniLM

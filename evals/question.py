@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from evals.answers import Answer, citation_precision, score_answer
 from evals.golden import Case
-from evals.judging import Place, rank_documents, rank_items, touches
-from evals.metrics import evaluate, relevant
 from evals.records import Cited, Record, Spent, StageRanking, StageTime
+from evals.scoring.answers import Answer, citation_precision, score_answer
+from evals.scoring.judgements import Place, rank_documents, rank_items, touches
+from evals.scoring.metrics import evaluate, relevant
 from evals.target import Organization, call
 from folio.common.v1 import stage_pb2
 from folio.failure import CallFailed

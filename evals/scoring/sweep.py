@@ -1,6 +1,6 @@
 """Thresholds from .1 to .9: what is answered falsely and what is left unanswered at each; and the calibration file.
 
-A run that answers whatever the probability (asking.ALWAYS) holds all that a sweep needs: below a threshold a question
+A run that answers whatever the probability (question.ALWAYS) holds all that a sweep needs: below a threshold a question
 is abstained, from it on it has the score that its answer got. A run that only searches shows the route alone. The
 probability is fitted on the very run, five-fold: a question's own label is not in the fit that gives its probability.
 """
@@ -14,9 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from evals.answers import ABSTAINED, CORRECT, WRONG, Rates, rates
 from evals.records import Record
-from services.gateway.calibration import Calibration, fit, sigmoid
+from evals.scoring.answers import ABSTAINED, CORRECT, WRONG, Rates, rates
+from evals.training.platt import fit
+from services.gateway.calibration import Calibration, sigmoid
 from services.rpc.errors import FailedPrecondition
 
 THRESHOLDS = tuple(round(0.1 * step, 1) for step in range(1, 10))

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from evals.answers import rates
-from evals.metrics import METRICS
 from evals.records import Record
 from evals.runner import Measured
-from evals.stats import Comparison, compare, interval, percentile
+from evals.scoring.answers import rates
+from evals.scoring.metrics import METRICS
+from evals.scoring.stats import Comparison, compare, interval, percentile
 
 FORMAT = 1
 # What rungs are compared by.

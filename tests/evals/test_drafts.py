@@ -7,11 +7,11 @@ from typing import Any
 import grpc
 import pytest
 
-from evals.chunk_sweep import BEGIN, END, Sized, fill, table
 from evals.connection import Connection
-from evals.drafting import drafts, model_draft, require_model, rule_draft, spread, to_yaml
+from evals.drafts import drafts, model_draft, require_model, rule_draft, spread, to_yaml
 from evals.files import BadFile
 from evals.golden import load_golden
+from evals.studies.chunk_sweep import BEGIN, END, Sized, fill, table
 from folio.client import OPTIONS
 from folio.common.v1 import document_pb2
 from folio.generator.v1 import generator_pb2, generator_pb2_grpc

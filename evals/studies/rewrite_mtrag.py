@@ -1,6 +1,6 @@
 """Measures the rule-based rewriting on MTRAG-UN conversations (human, Apache-2.0).
 
-    python -m evals.rewrite_mtrag DATA
+    python -m evals.studies.rewrite_mtrag DATA
 
 Two things: how often it asks back, on messages that were labelled underspecified and on those that were answerable;
 and, on answerable follow-ups, whether the rewrite lies nearer to the passages that answer it than the bare message.

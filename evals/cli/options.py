@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from evals import connection, making, showing
+from evals import connection, evaluation
+from evals.cli import terminal
 from evals.files import BadFile
 from evals.golden import GoldenSet
 from folio.failure import CallFailed
@@ -45,7 +46,7 @@ def failures() -> Iterator[None]:
         yield
     except (BadFile, FolioError, CallFailed, KeyError, ValueError) as error:
         message = error.args[0] if isinstance(error, KeyError) else error
-        showing.errors.print(f"[red]{escape(str(message))}[/]")
+        terminal.errors.print(f"[red]{escape(str(message))}[/]")
         raise typer.Exit(1) from None
 
 
@@ -59,7 +60,7 @@ def connected(
 ) -> Iterator[connection.Connection]:
     """The services that the options name."""
     if start is not None:
-        with making.own_suite(start, golden) as found:
+        with evaluation.own_suite(start, golden) as found:
             yield found
         return
     folder = getattr(context.obj, "folder", connection.DEFAULT_FOLDER)

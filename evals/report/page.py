@@ -6,8 +6,8 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from evals.plots import Bar, Dot, Line, bars, curves, scatter
-from evals.tables import NONE, number, row, section, table
+from evals.report.plots import Bar, Dot, Line, bars, curves, scatter
+from evals.report.tables import NONE, number, row, section, table
 
 TEMPLATE = Path(__file__).with_name("report.html")
 WORST = 12

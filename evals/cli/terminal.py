@@ -17,10 +17,10 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from evals.comparing import Sided
 from evals.records import Record
 from evals.rungs import Rung
-from evals.sweep import Sweep
+from evals.scoring.comparison import Sided
+from evals.scoring.sweep import Sweep
 
 # A file or a pipe has no width of its own; tables keep one that they fit in.
 WIDTH = None if sys.stdout.isatty() else 140

@@ -11,16 +11,24 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from evals.comparing import gate, read_summary, rung_of, side_by_side
+from evals.cli.terminal import comparison, ladder
+from evals.evaluation import GATE_RUNGS, with_sweeps, write_baseline
 from evals.files import BadFile
-from evals.making import GATE_RUNGS, with_sweeps, write_baseline
 from evals.records import Record, StageRanking, StageTime
-from evals.report import render
+from evals.report.page import render
 from evals.rungs import CROSS, DENSE, FUSED, LATE
 from evals.runner import Measured
-from evals.showing import comparison, ladder
-from evals.summary import summarise
-from evals.sweep import Signal, Sweep, at_threshold, brier, isotonic, sweep, write_calibration
+from evals.scoring.comparison import gate, read_summary, rung_of, side_by_side
+from evals.scoring.summary import summarise
+from evals.scoring.sweep import (
+    Signal,
+    Sweep,
+    at_threshold,
+    brier,
+    isotonic,
+    sweep,
+    write_calibration,
+)
 from services.gateway.calibration import load
 from services.rpc.errors import FailedPrecondition
 

@@ -1,0 +1,1 @@
+"""One HTML page of a summary, without anything to fetch."""

@@ -1,0 +1,1 @@
+"""From records to numbers: judgements, metrics, rates, intervals, comparisons. Plain values in, plain values out."""
