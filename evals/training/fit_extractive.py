@@ -26,6 +26,7 @@ from native import maxsim
 from services.gateway import calibration, calibrations
 from services.generator.answers import Source, Span
 from services.generator.extractive.confidence import Logistic
+from services.generator.extractive.encoder_cache import CachedEncoder
 from services.generator.extractive.features import (
     ANSWER_FEATURES,
     SENTENCE_FEATURES,
@@ -33,11 +34,10 @@ from services.generator.extractive.features import (
     Reading,
     read,
 )
-from services.generator.extractive.memory import Memory
+from services.generator.extractive.generator import ExtractiveGenerator
 from services.generator.extractive.question import Question
 from services.generator.extractive.ranking import rank
 from services.generator.extractive.windows import Weights, candidates, likeliest, windows
-from services.generator.generators.extractive import ExtractiveGenerator
 from services.generator.sentences import split
 from services.generator.settings import GeneratorSettings
 from services.generator.words import content_words, names
@@ -199,7 +199,7 @@ def auc(scores: Array, labels: Array) -> float:
 
 def fit(data: Path, out: Path, count: int) -> None:
     model = MiniLM.load()
-    encoder = Memory(model)
+    encoder = CachedEncoder(model)
     readings: list[tuple[Example, Reading, Array]] = []
     for example in squad_train(data, model, count, SEED):
         reading = reading_of(

@@ -2,9 +2,8 @@
 
 from services.generator.expand import Expander
 from services.generator.expand.synonyms import SynonymExpander, SynonymFolder
-from services.generator.generators import GENERATORS
 from services.generator.judges import JUDGES
-from services.generator.llm import LLMS, Llm
+from services.generator.providers import GENERATORS, LLMS, Llm
 from services.generator.rewrite import Rewriter
 from services.generator.rewrite.rules import RulesRewriter
 from services.generator.servicer import Parts

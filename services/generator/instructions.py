@@ -2,7 +2,7 @@
 
 import re
 
-from services.generator.extractive.orders import gives_orders
+from services.generator.injections import is_injection
 from services.generator.quotes import encodable
 
 # What the model says when the documents do not answer; never shown to anybody.
@@ -27,4 +27,4 @@ def title(name: str, place: int) -> str:
     )
     plain = " ".join(plain.split())[:MAX_TITLE_CHARS]
     spaced = re.sub(r"[_\-.]+", " ", plain)
-    return f"Document {place + 1}" if not plain or gives_orders(spaced) else plain
+    return f"Document {place + 1}" if not plain or is_injection(spaced) else plain

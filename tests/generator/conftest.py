@@ -12,7 +12,7 @@ from folio.generator.v1 import generator_pb2_grpc
 from services.generator.answers import Generator
 from services.generator.expand import Expander
 from services.generator.expand.synonyms import SynonymExpander, SynonymFolder
-from services.generator.generators.extractive import ExtractiveGenerator
+from services.generator.extractive.generator import ExtractiveGenerator
 from services.generator.judges import Judge
 from services.generator.rewrite import Rewriter
 from services.generator.rewrite.rules import RulesRewriter

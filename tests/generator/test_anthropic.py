@@ -14,13 +14,13 @@ import pytest
 from pydantic import TypeAdapter
 
 from services.generator.answers import Citation, Finish, Result, Sentence, Source
-from services.generator.claude.client import ClaudeClient
-from services.generator.claude.request import citable, request
-from services.generator.claude.transcript import NO_SOURCE, Transcript, checked
-from services.generator.generators.anthropic import AnthropicGenerator
 from services.generator.instructions import ABSTAINS, title
-from services.generator.llm.anthropic import AnthropicLlm
 from services.generator.prices import Prices, Tokens
+from services.generator.providers.anthropic.client import ClaudeClient
+from services.generator.providers.anthropic.generator import AnthropicGenerator
+from services.generator.providers.anthropic.llm import AnthropicLlm
+from services.generator.providers.anthropic.request import citable, request
+from services.generator.providers.anthropic.transcript import NO_SOURCE, Transcript, checked
 from services.rpc.deadline import Deadline
 from services.rpc.errors import (
     DeadlineExceeded,
@@ -30,7 +30,7 @@ from services.rpc.errors import (
     ResourceExhausted,
     Unavailable,
 )
-from tests.generator.claude_wire import START, STOP, block, citation, end, error
+from tests.generator.anthropic_wire import START, STOP, block, citation, end, error
 from tests.generator.wire import Provider, Reply, events, provider, whole
 
 KEY = "sk-ant-canary-6f1d"

@@ -8,9 +8,9 @@ import os
 import pytest
 
 from services.generator.answers import Finish, Result, Source
-from services.generator.chat.client import ChatClient
-from services.generator.generators.openai_compatible import OpenAICompatibleGenerator
 from services.generator.prices import Prices
+from services.generator.providers.openai_compatible.client import ChatClient
+from services.generator.providers.openai_compatible.generator import OpenAICompatibleGenerator
 from services.rpc.deadline import Deadline
 
 URL = os.environ.get("FOLIO_TEST_CHAT_URL", "")

@@ -9,9 +9,9 @@ import pytest
 
 from services.generator.answers import Finish, Result, Source
 from services.generator.extractive.editions import out_of_date
-from services.generator.extractive.memory import Memory
-from services.generator.extractive.orders import gives_orders
-from services.generator.generators.extractive import MAX_SENTENCES, ExtractiveGenerator
+from services.generator.extractive.encoder_cache import CachedEncoder
+from services.generator.extractive.generator import MAX_SENTENCES, ExtractiveGenerator
+from services.generator.injections import is_injection
 from services.minilm.model import MiniLM
 
 HANDBOOK = Source(
@@ -160,7 +160,7 @@ def test_the_edition_of_the_year_or_the_newest(question: str, old: set[int]) -> 
 
 
 def test_what_is_remembered_is_what_was_encoded(minilm: MiniLM) -> None:
-    memory = Memory(minilm, limit=2)
+    memory = CachedEncoder(minilm, limit=2)
     texts = ["one sentence", "two sentences", "one sentence", "three of them"]
     for _ in range(2):
         for found, expected in zip(memory.encode(texts), minilm.encode(texts), strict=True):
@@ -279,7 +279,7 @@ PLAIN = [
 
 @pytest.mark.parametrize("sentence", PLAIN)
 def test_what_only_sounds_like_an_order_stays(sentence: str) -> None:
-    assert not gives_orders(sentence)
+    assert not is_injection(sentence)
 
 
 @pytest.mark.data

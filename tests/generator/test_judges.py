@@ -8,11 +8,11 @@ import pytest
 
 from folio.generator.v1 import generator_pb2 as pb
 from services.generator.answers import Usage
-from services.generator.generators.extractive import ExtractiveGenerator
+from services.generator.extractive.generator import ExtractiveGenerator
 from services.generator.judges.alignment import AlignmentJudge
 from services.generator.judges.llm import LlmJudge
 from services.generator.judges.onnx import OnnxJudge
-from services.generator.llm import Completion
+from services.generator.providers import Completion
 from services.minilm import weights
 from services.minilm.graph import BertConfig, bert
 from services.minilm.model import MiniLM

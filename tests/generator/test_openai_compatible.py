@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from services.generator.answers import Citation, Finish, Result, Sentence, Source
-from services.generator.chat.client import ChatClient
-from services.generator.chat.request import request
-from services.generator.generators.openai_compatible import OpenAICompatibleGenerator
 from services.generator.instructions import ABSTAINS
-from services.generator.llm.openai_compatible import OpenAICompatibleLlm
 from services.generator.prices import Prices
+from services.generator.providers.openai_compatible.client import ChatClient
+from services.generator.providers.openai_compatible.generator import OpenAICompatibleGenerator
+from services.generator.providers.openai_compatible.llm import OpenAICompatibleLlm
+from services.generator.providers.openai_compatible.request import request
 from services.rpc.deadline import Deadline
 from services.rpc.errors import (
     FailedPrecondition,

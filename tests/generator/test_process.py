@@ -13,7 +13,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from services.generator.assembly import assemble
 from services.generator.expand.model import ModelExpander
-from services.generator.generators import GENERATORS
+from services.generator.providers import GENERATORS
 from services.generator.rewrite.model import ModelRewriter
 from services.generator.settings import GeneratorSettings
 from services.rpc.errors import FailedPrecondition

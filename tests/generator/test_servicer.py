@@ -8,7 +8,7 @@ import pytest
 
 from folio.generator.v1 import generator_pb2 as pb
 from services.generator.answers import Finish, Result, Sentence, Source
-from services.generator.generators.extractive import ExtractiveGenerator
+from services.generator.extractive.generator import ExtractiveGenerator
 from services.rpc.deadline import Deadline
 from services.rpc.limits import Gate
 from tests.generator.conftest import Serve

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from services.generator.claude.client import ClaudeClient
 from services.generator.prices import Prices
+from services.generator.providers.anthropic.client import ClaudeClient
 from services.generator.websearch import WebResult, WebSearch
 from services.generator.websearch.anthropic_web import AnthropicWebSearch
 from services.generator.websearch.brave import BraveSearch
@@ -22,7 +22,7 @@ from services.rpc.errors import (
     ResourceExhausted,
     Unavailable,
 )
-from tests.generator.claude_wire import START
+from tests.generator.anthropic_wire import START
 from tests.generator.wire import Reply, provider, whole
 
 KEY = "canary-key-31c9"

@@ -10,7 +10,7 @@ import pytest
 
 from services.colbert.encoders import ENCODERS
 from services.crossencoder.models import SCORERS
-from services.generator.llm import LLMS
+from services.generator.providers import LLMS
 from services.rpc import identity
 from services.rpc.deadline import Deadline
 from services.rpc.errors import (

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from services.generator.answers import NOTHING, Usage
 from services.generator.expand import MAX_VARIANTS, Expansion, Method, Variant
 from services.generator.expand.synonyms import SynonymExpander
-from services.generator.llm import Llm
+from services.generator.providers import Llm
 from services.rpc.deadline import Deadline
 from services.rpc.errors import FolioError
 

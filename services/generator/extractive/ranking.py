@@ -9,7 +9,7 @@ from services.generator.extractive import codes
 from services.generator.extractive.confidence import Logistic
 from services.generator.extractive.features import Reading
 from services.generator.extractive.layout import Line
-from services.generator.extractive.orders import gives_orders
+from services.generator.injections import is_injection
 
 # Added to the logit of a sentence that is about the code that is asked about; SQuAD has no codes to fit it on.
 DEFINES = 3.0
@@ -32,7 +32,7 @@ def rank(reading: Reading, evidence: Logistic) -> NDArray[np.float64]:
             sentence.line in (Line.FURNITURE, Line.HEADER)
             or (sentence.line is Line.HEADING and not defines)
             or (asked and len(said[place]) < needed)
-            or gives_orders(sentence.text)
+            or is_injection(sentence.text)
         ):
             logits[place] = -np.inf
         elif defines:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from services.generator.judges import Judgement
-from services.generator.llm import LLMS, Llm
+from services.generator.providers import LLMS, Llm
 from services.generator.settings import GeneratorSettings
 from services.rpc.deadline import Deadline
 from services.rpc.errors import Aborted, FailedPrecondition

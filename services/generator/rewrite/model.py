@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from services.generator.answers import NOTHING
-from services.generator.llm import Completion, Llm
+from services.generator.providers import Completion, Llm
 from services.generator.rewrite import MAX_TURNS, Rewrite, Turn
 from services.generator.rewrite.rules import needs_history, rewrite
 from services.generator.words import numbers, words

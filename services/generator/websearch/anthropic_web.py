@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from services.generator.answers import Usage
-from services.generator.claude.client import ClaudeClient
-from services.generator.claude.usage import TokenCount
 from services.generator.prices import Prices
+from services.generator.providers.anthropic.client import ClaudeClient
+from services.generator.providers.anthropic.usage import TokenCount
 from services.generator.quotes import encodable
 from services.generator.retries import MALFORMED
 from services.generator.settings import GeneratorSettings

@@ -5,12 +5,12 @@ from contextlib import aclosing
 from typing import Any
 
 from services.generator.answers import Finish, Result, Sentence, Source, Usage
-from services.generator.claude.client import ClaudeClient
-from services.generator.claude.request import citable, request
-from services.generator.claude.transcript import Transcript
-from services.generator.claude.usage import TokenCount
 from services.generator.instructions import ABSTAINS
 from services.generator.prices import Prices
+from services.generator.providers.anthropic.client import ClaudeClient
+from services.generator.providers.anthropic.request import citable, request
+from services.generator.providers.anthropic.transcript import Transcript
+from services.generator.providers.anthropic.usage import TokenCount
 from services.generator.retries import MALFORMED
 from services.generator.settings import GeneratorSettings
 from services.rpc.deadline import Deadline

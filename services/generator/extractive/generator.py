@@ -8,8 +8,8 @@ from services.generator.answers import Finish, Result, Sentence, Source, Usage
 from services.generator.extractive.choice import choose, sentences
 from services.generator.extractive.confidence import coefficients
 from services.generator.extractive.editions import out_of_date
+from services.generator.extractive.encoder_cache import CachedEncoder
 from services.generator.extractive.features import Encoder, read
-from services.generator.extractive.memory import Memory
 from services.generator.extractive.question import Question
 from services.generator.extractive.ranking import confidence, rank
 from services.generator.extractive.windows import Candidate, Weights, candidates, likeliest, windows
@@ -32,7 +32,7 @@ class ExtractiveGenerator:
         self, encoder: Encoder, *, max_windows: int = 8, threshold: float | None = None
     ) -> None:
         self.model = "all-MiniLM-L6-v2 late interaction"
-        self._encoder = Memory(encoder)
+        self._encoder = CachedEncoder(encoder)
         self._max_windows = max_windows
         self._coefficients = coefficients()
         self._threshold = self._coefficients.threshold if threshold is None else threshold

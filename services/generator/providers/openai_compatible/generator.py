@@ -5,11 +5,11 @@ from contextlib import aclosing
 from typing import Any
 
 from services.generator.answers import Finish, Result, Sentence, Source, Usage
-from services.generator.chat.client import ChatClient
-from services.generator.chat.markers import Reader
-from services.generator.chat.request import citable, request
 from services.generator.instructions import ABSTAINS
+from services.generator.markers import MarkerReader
 from services.generator.prices import Prices, Tokens
+from services.generator.providers.openai_compatible.client import ChatClient
+from services.generator.providers.openai_compatible.request import citable, request
 from services.generator.retries import MALFORMED
 from services.generator.settings import GeneratorSettings
 from services.rpc.deadline import Deadline
@@ -51,7 +51,7 @@ class OpenAICompatibleGenerator:
             yield self._result(Finish.ABSTAINED, (), stream, "the sources hold no text")
             return
         sent = request(self.model, question, documents, max_output_tokens)
-        reader, said = Reader(documents), list[Sentence]()
+        reader, said = MarkerReader(documents), list[Sentence]()
         try:
             # Closed at once, whoever leaves: the provider's stream must not wait for the garbage collector.
             async with aclosing(self._client.chunks(sent, deadline)) as chunks:
@@ -110,7 +110,7 @@ class _Stream:
         return choice.delta.content or ""
 
 
-def _read(chunk: Any, stream: _Stream, reader: Reader) -> list[Sentence]:
+def _read(chunk: Any, stream: _Stream, reader: MarkerReader) -> list[Sentence]:
     """The sentences that a chunk makes certain. Internal for one of another form: the SDK checks none."""
     try:
         return list(reader.add(stream.note(chunk)))

@@ -1,10 +1,10 @@
 """A chat server for small tasks."""
 
 from services.generator.answers import Usage
-from services.generator.chat.client import ChatClient
-from services.generator.generators.openai_compatible import tokens_of
-from services.generator.llm import Completion
 from services.generator.prices import Prices, Tokens
+from services.generator.providers import Completion
+from services.generator.providers.openai_compatible.client import ChatClient
+from services.generator.providers.openai_compatible.generator import tokens_of
 from services.generator.quotes import encodable
 from services.generator.retries import MALFORMED
 from services.generator.settings import GeneratorSettings

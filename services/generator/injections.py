@@ -1,4 +1,4 @@
-"""Sentences that give orders to whoever reads them for the user. They are text like any other, and no answer."""
+"""Prompt injections: sentences that give orders to whoever reads them for the user. They are data, and no answer."""
 
 import re
 import unicodedata
@@ -38,7 +38,7 @@ _ORDER = re.compile(
 )
 
 
-def gives_orders(sentence: str) -> bool:
+def is_injection(sentence: str) -> bool:
     """Whether a sentence speaks to the reader's assistant rather than about its subject."""
     return _ORDER.search(_plain(sentence)) is not None
 

@@ -1,10 +1,10 @@
 """Claude for small tasks."""
 
 from services.generator.answers import Usage
-from services.generator.claude.client import ClaudeClient
-from services.generator.claude.usage import TokenCount
-from services.generator.llm import Completion
 from services.generator.prices import Prices
+from services.generator.providers import Completion
+from services.generator.providers.anthropic.client import ClaudeClient
+from services.generator.providers.anthropic.usage import TokenCount
 from services.generator.quotes import encodable
 from services.generator.retries import MALFORMED
 from services.generator.settings import GeneratorSettings

@@ -53,7 +53,7 @@ def _numbers(found: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(numbers[:MAX_PER_MARKER]))
 
 
-class Reader:
+class MarkerReader:
     """Takes text as it comes; gives each sentence once the next one has begun."""
 
     def __init__(self, sources: Sequence[Source]) -> None:

@@ -1,4 +1,4 @@
-"""Remembers the token vectors of texts that were read: the same pages are the sources of many questions."""
+"""The token vectors of the texts read last (LRU): the same pages are the sources of many questions."""
 
 import hashlib
 from collections import OrderedDict
@@ -11,7 +11,7 @@ from services.minilm.model import TokenVectors
 MAX_TEXTS = 256
 
 
-class Memory:
+class CachedEncoder:
     """An Encoder with the last texts in memory. Not for use by two threads at once.
 
     The key is the text itself (its BLAKE2b hash), so that nothing passes from one tenant to another: whoever can name
