@@ -15,7 +15,8 @@ from services.crossencoder.settings import CrossEncoderSettings
 from services.gateway.settings import GatewaySettings
 from services.generator.settings import GeneratorSettings
 from services.minilm.settings import MiniLMSettings
-from services.retriever.settings import AdminSettings, RetrieverSettings
+from services.postgres.settings import AdminSettings
+from services.retriever.settings import RetrieverSettings
 from services.rpc.settings import ServerSettings, names
 
 STAGES: dict[str, type[BaseSettings]] = {
@@ -26,7 +27,7 @@ STAGES: dict[str, type[BaseSettings]] = {
     "colbert": ColbertSettings,
     "crossencoder": CrossEncoderSettings,
     "generator": GeneratorSettings,
-    "the schema's owner (python -m services.retriever.admin)": AdminSettings,
+    "the schema's owner (python -m services.postgres.admin)": AdminSettings,
 }
 
 # The stages read .env, so what the owner of the tables knows is not in it.

@@ -23,8 +23,8 @@ from types import TracebackType
 from typing import IO
 
 from services.gateway import keys
+from services.postgres import admin
 from services.postgres.embedded import EmbeddedPostgres
-from services.retriever import admin
 from services.rpc.errors import FailedPrecondition, Unavailable
 from services.rpc.probe import probe
 

@@ -11,10 +11,10 @@ import grpc
 import pytest
 from pydantic import SecretStr
 
+from services.postgres import admin
 from services.postgres.embedded import EmbeddedPostgres
 from services.postgres.pool import TenantPool, open_pool
 from services.postgres.settings import PostgresSettings
-from services.retriever import admin
 from services.rpc.identity import Principal
 
 

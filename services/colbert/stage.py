@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import grpc
 
@@ -25,9 +24,6 @@ from services.postgres import gates
 from services.postgres.migrate import latest
 from services.postgres.pool import TenantPool, alive, open_pool
 from services.rpc.providers import load
-
-# The retriever owns the schema; its number must be the one that this code was released with.
-_MIGRATIONS = Path(__file__).parents[1] / "retriever" / "migrations"
 
 
 @dataclass(frozen=True)
@@ -49,7 +45,7 @@ class Stage:
         """The first inference allocates the model's memory; no caller should wait for that."""
         await self.reranker.encoding.query("warm up")
         await self.reranker.encoding.documents(["warm up"])
-        await gates.check(self.pool, latest(_MIGRATIONS))
+        await gates.check(self.pool, latest())
 
     async def check(self) -> None:
         """Raises while the database is away."""

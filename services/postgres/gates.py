@@ -93,7 +93,7 @@ async def _pgvector(connection: Connection) -> str:
     version = await _one(connection, "select extversion from pg_extension where extname = 'vector'")
     if version is None:
         raise FailedPrecondition(
-            "the extension pgvector is missing; run `python -m services.retriever.admin migrate`"
+            "the extension pgvector is missing; run `python -m services.postgres.admin migrate`"
         )
     workers = await _one(connection, "show max_parallel_maintenance_workers")
     if is_unsafe(str(version), int(str(workers))):
@@ -115,5 +115,5 @@ async def _schema(connection: Connection, wanted: int) -> None:
     if found != wanted:
         raise FailedPrecondition(
             f"the database has schema {found or 0}, this code needs {wanted}; run "
-            "`python -m services.retriever.admin migrate`"
+            "`python -m services.postgres.admin migrate`"
         )

@@ -1,4 +1,4 @@
-"""Applies the numbered .sql files of a folder, each once, each in a transaction of its own."""
+"""Applies the numbered files of migrations/, each once, each in a transaction of its own."""
 
 import hashlib
 from pathlib import Path
@@ -7,6 +7,7 @@ import psycopg
 
 from services.rpc.errors import DataLoss, FailedPrecondition
 
+MIGRATIONS = Path(__file__).parent / "migrations"
 # Any number, the same in every process: two migrators must not run at once.
 _LOCK = 4_271_330_517
 
@@ -31,12 +32,12 @@ def migrations(directory: Path) -> list[tuple[int, Path]]:
     return found
 
 
-def latest(directory: Path) -> int:
+def latest(directory: Path = MIGRATIONS) -> int:
     """The schema version that this code needs."""
     return len(migrations(directory))
 
 
-def migrate(admin_url: str, directory: Path) -> int:
+def migrate(admin_url: str, directory: Path = MIGRATIONS) -> int:
     """Brings the schema up to date and returns its version.
 
     DataLoss if a migration that was applied has been altered since; FailedPrecondition if the database is ahead of

@@ -134,7 +134,7 @@ async def tenant(
             if await known.fetchone() is None:
                 raise NotFound(
                     "no such organization; create it with "
-                    "`python -m services.retriever.admin create-organization NAME`",
+                    "`python -m services.postgres.admin create-organization NAME`",
                     reason="UNKNOWN_ORGANIZATION",
                 )
             yield connection

@@ -1,12 +1,16 @@
-"""What a stage needs to know of its database."""
+"""What a service needs to know of its database; what its owner needs."""
 
-from pydantic import Field, SecretStr
+from typing import Self
 
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from services.rpc.errors import FailedPrecondition
 from services.rpc.settings import ServerSettings
 
 
 class PostgresSettings(ServerSettings):
-    """Settings of a stage that stores. The stage's own settings subclass this."""
+    """Settings of a service that stores. The service's own settings subclass this."""
 
     database_url: SecretStr = Field(
         validation_alias="DATABASE_URL",
@@ -24,3 +28,29 @@ class PostgresSettings(ServerSettings):
     database_prepared_statements: bool = Field(
         True, description="off behind pgbouncer in transaction mode"
     )
+
+
+class AdminSettings(BaseSettings):
+    """For the owner's commands only; the services have no such URL."""
+
+    model_config = SettingsConfigDict(frozen=True, populate_by_name=True, env_ignore_empty=True)
+
+    database_admin_url: SecretStr = Field(
+        validation_alias="DATABASE_ADMIN_URL",
+        description="postgresql://… as the owner of the tables",
+    )
+    database_url: SecretStr = Field(
+        SecretStr(""),
+        validation_alias="DATABASE_URL",
+        description="names the application's role and its password, for `migrate`",
+    )
+
+    @classmethod
+    def load(cls) -> Self:
+        """The settings from the environment. FailedPrecondition names what is missing."""
+        try:
+            return cls()
+        except ValidationError:
+            raise FailedPrecondition(
+                "set DATABASE_ADMIN_URL to a connection string of the owner of the tables"
+            ) from None

@@ -9,7 +9,6 @@ from services.postgres import gates
 from services.postgres.migrate import latest
 from services.postgres.pool import alive, open_pool
 from services.retriever import embedding_models
-from services.retriever.admin import MIGRATIONS
 from services.retriever.embedders import PROVIDERS, Embedder
 from services.retriever.parsing import ParseLimits, ParserPool
 from services.retriever.search.hybrid import Searcher
@@ -29,7 +28,7 @@ async def open_service(settings: RetrieverSettings) -> AsyncIterator["Service"]:
     viewing = ParserPool(replace(limits, workers=1))
     async with open_pool(settings) as pool:
         try:
-            facts = await gates.check(pool, latest(MIGRATIONS))
+            facts = await gates.check(pool, latest())
             column = await embedding_models.column_of(pool, embedder)
             searcher = Searcher(
                 pool,

@@ -9,9 +9,9 @@ import psycopg
 import pytest
 from psycopg_pool import PoolTimeout
 
+from services.postgres import admin
 from services.postgres.embedded import EmbeddedPostgres
 from services.postgres.pool import TenantPool, alive, open_pool, stats, tenant
-from services.retriever import admin
 from services.rpc.errors import DeadlineExceeded, FailedPrecondition, NotFound, Unavailable
 from services.rpc.identity import Principal
 from tests.conftest import Postgres

@@ -9,7 +9,6 @@ from services.postgres import gates
 from services.postgres import pool as pool_module
 from services.postgres.migrate import latest, migrate
 from services.postgres.pool import TenantPool, open_pool
-from services.retriever.admin import MIGRATIONS
 from services.rpc.errors import FailedPrecondition
 from tests.conftest import Postgres
 
@@ -102,7 +101,7 @@ def test_an_owner_of_the_tables_alone_migrates_and_temporary_tables_stand_behind
             connection.execute("create extension vector with schema public")
             connection.execute("alter schema public owner to tables_only")
         owner = make_conninfo(shared, user="tables_only")
-        assert migrate(owner, MIGRATIONS) == latest(MIGRATIONS)
+        assert migrate(owner) == latest()
         with psycopg.connect(owner) as connection:
             connection.execute("create temporary table documents (stolen int)")
             connection.execute(pool_module._BEGIN, BEGIN)
@@ -115,24 +114,24 @@ def test_an_owner_of_the_tables_alone_migrates_and_temporary_tables_stand_behind
 
 
 def test_migrating_twice_changes_nothing(postgres: Postgres) -> None:
-    assert migrate(postgres.admin_url, MIGRATIONS) == latest(MIGRATIONS)
+    assert migrate(postgres.admin_url) == latest()
 
 
 async def test_the_gates_open_for_the_application(pool: TenantPool) -> None:
-    facts = await gates.check(pool, latest(MIGRATIONS))
+    facts = await gates.check(pool, latest())
     assert facts.pgvector_version
 
 
 async def test_another_schema_version_is_refused(pool: TenantPool) -> None:
     with pytest.raises(FailedPrecondition, match="migrate"):
-        await gates.check(pool, latest(MIGRATIONS) + 1)
+        await gates.check(pool, latest() + 1)
 
 
 async def refusal(postgres: Postgres, url: str) -> str:
     """What the gates say to whoever connects by this URL."""
     async with open_pool(postgres.settings(database_url=SecretStr(url))) as opened:
         with pytest.raises(FailedPrecondition) as refused:
-            await gates.check(opened, latest(MIGRATIONS))
+            await gates.check(opened, latest())
     return refused.value.message
 
 

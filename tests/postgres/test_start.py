@@ -9,11 +9,11 @@ import pytest
 from pydantic import SecretStr
 
 from services.postgres import gates
+from services.postgres.admin import prepare
 from services.postgres.embedded import EmbeddedPostgres
 from services.postgres.migrate import latest
 from services.postgres.pool import open_pool
 from services.postgres.settings import PostgresSettings
-from services.retriever.admin import MIGRATIONS, prepare
 from services.rpc.testing import SECRET
 
 pytestmark = pytest.mark.integration
@@ -35,7 +35,7 @@ async def test_the_gates_wait_for_a_database_that_comes_up_later(
         url = prepare(postgres.admin_url, "a password")
     settings = PostgresSettings(internal_secret=SecretStr(SECRET), database_url=SecretStr(url))
     async with open_pool(settings) as pool:
-        passing = asyncio.create_task(gates.check(pool, latest(MIGRATIONS)))
+        passing = asyncio.create_task(gates.check(pool, latest()))
         async with asyncio.timeout(60):
             while not any(  # noqa: ASYNC110  (the log has no event to wait for)
                 "waiting for the database" in record.message for record in caplog.records
@@ -44,4 +44,4 @@ async def test_the_gates_wait_for_a_database_that_comes_up_later(
         assert not passing.done()
         with postgres:
             async with asyncio.timeout(60):
-                assert (await passing).schema_version == latest(MIGRATIONS)
+                assert (await passing).schema_version == latest()

@@ -7,8 +7,9 @@ import numpy as np
 import psycopg
 import pytest
 
+from services.postgres import admin
 from services.postgres.pool import tenant
-from services.retriever import admin, embedding_column, embedding_models
+from services.retriever import embedding_column, embedding_models
 from services.retriever.embedders import Vectors, normalised
 from services.retriever.records import Filter
 from services.retriever.search import legs

@@ -9,8 +9,8 @@ import pytest
 
 from folio.common.v1 import document_pb2
 from folio.retriever.v1 import retriever_pb2 as pb
+from services.postgres import admin
 from services.postgres.pool import TenantPool, open_pool, tenant
-from services.retriever import admin
 from services.rpc.identity import Principal
 from tests.conftest import Postgres
 from tests.retriever.conftest import Caller, Retriever

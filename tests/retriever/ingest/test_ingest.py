@@ -13,8 +13,8 @@ import pytest
 
 from folio.common.v1 import document_pb2, stage_pb2
 from folio.retriever.v1 import retriever_pb2 as pb
+from services.postgres import admin
 from services.postgres.pool import tenant
-from services.retriever import admin
 from services.retriever.ingest import claims, staging
 from services.retriever.search import lexical
 from services.retriever.servicer import upload_from
