@@ -18,8 +18,8 @@ PURE = [
     "services/retriever/ingest/chunking.py",
     "services/retriever/search/fusion.py",
     "services/retriever/documents.py",
-    "evals/scoring/metrics.py",
-    "evals/scoring/stats.py",
+    "evals/scoring",
+    "evals/report",
     "native",
 ]
 
@@ -72,6 +72,28 @@ def test_the_client_imports_no_service() -> None:
             assert not [
                 name for name in imports(path) if name.split(".")[0] in ("services", "native")
             ], path
+
+
+def test_the_evaluation_is_a_client() -> None:
+    """It asks over gRPC. What it shares with the services is a list; only what trains and studies parts loads them."""
+    shared = {
+        "services.rpc.errors",
+        "services.rpc.identity",
+        "services.rpc.providers",
+        "services.suite",
+        "services.gateway.calibration",
+    }
+    inside = {"training", "studies"}
+    for path in sources("evals"):
+        if inside & set(path.relative_to(ROOT).parts) and path.stem != "platt":
+            continue
+        loaded = {
+            name
+            for name in imports(path)
+            if name.startswith(("services", "native"))
+            and not {name, name.rpartition(".")[0]} & shared
+        }
+        assert not loaded, f"{path.relative_to(ROOT)} imports {sorted(loaded)}"
 
 
 @pytest.mark.parametrize("where", PURE)
