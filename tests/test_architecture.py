@@ -9,10 +9,11 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 STAGES = {"gateway", "retriever", "colbert", "crossencoder", "generator"}
 # What stages may share. The suite starts the stages, so it alone knows them all; nothing imports it but the CLI.
-ROOMS = {"rpc", "minilm", "postgres", "rerank"}
+ROOMS = {"rpc", "minilm", "postgres", "rerank", "text"}
 NAMELESS = {"utils", "util", "common", "helpers", "helper", "misc", "shared"}
 # Told apart by what they work on: plain values in, plain values out.
 PURE = [
+    "services/text",
     "services/gateway/grounding",
     "services/retriever/parsing/text.py",
     "services/retriever/ingest/chunking.py",
@@ -63,6 +64,14 @@ def test_the_rooms_stand_on_no_stage() -> None:
             for name in imports(path)
             if name.split(".")[:2][-1] in STAGES | {"suite"} and name.startswith("services.")
         ], path.relative_to(ROOT)
+
+
+def test_text_is_the_lowest_room() -> None:
+    for path in sources("services/text"):
+        ours = [
+            name for name in imports(path) if name.split(".")[0] in ("services", "folio", "native")
+        ]
+        assert all(name.startswith("services.text.") for name in ours), path.relative_to(ROOT)
 
 
 def test_the_client_imports_no_service() -> None:
