@@ -29,7 +29,7 @@ STOP_WORDS = frozenset(
 @lru_cache(maxsize=4096)
 def stem(word: str) -> str:
     """Lower case without the commonest English endings. Crude on purpose; trained weights depend on it."""
-    word = word.lower().replace("’", "'")
+    word = word.lower().replace("\u2019", "'")
     word = word.removesuffix("'s").removesuffix("'")
     if word[:1].isdigit():
         return word.replace(",", "")

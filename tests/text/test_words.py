@@ -46,4 +46,4 @@ def test_grammar_alone_keeps_the_words_that_ask() -> None:
     """A question's "list" and "kind" ask; in a statement they may be what it is about."""
     assert {"list", "kind", "name", "explain"} <= STOP_WORDS
     assert not {"list", "kind", "name", "explain"} & FUNCTION_WORDS
-    assert FUNCTION_WORDS - STOP_WORDS == {"onto", "per"}
+    assert {"onto", "per"} == FUNCTION_WORDS - STOP_WORDS
