@@ -3,9 +3,10 @@ PYTHON ?= $(shell for v in python3.13 python3.12 python3.11 python3; do \
 	command -v $$v >/dev/null 2>&1 && $$v -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$v && break; done)
 VENV ?= .venv
 BIN := $(VENV)/bin
+BUF := build/protos-venv/bin/buf
 NATIVE := $(wildcard native/maxsim/*.c native/maxsim/*.h) native/maxsim/build.py setup.py
 
-.PHONY: help install demo test test-fast lint types protos check-protos check-native bench bench-peers eval gate setup clean
+.PHONY: help install demo test test-fast lint types protos check-protos release-contract hooks check-native bench bench-peers eval gate setup clean
 .DEFAULT_GOAL := help
 
 help:             ## what there is
@@ -48,18 +49,28 @@ lint: $(VENV)/.dev            ## format and lint, checked
 types: $(VENV)/.dev           ## mypy, strict
 	$(BIN)/mypy
 
+hooks: $(VENV)/.dev build/protos-venv/.done   ## check what changed at every commit (pre-commit)
+	$(BIN)/pre-commit install
+
 build/protos-venv/.done: pyproject.toml
 	$(PYTHON) -m venv build/protos-venv
 	build/protos-venv/bin/python -m pip install -qq --upgrade 'pip>=25.1'
 	build/protos-venv/bin/python -m pip install -qq --group protos
 	@touch $@
 
-protos: build/protos-venv/.done   ## regenerate the code of the contracts
+protos: build/protos-venv/.done   ## regenerate the code of the contracts and their page, docs/api.md
 	build/protos-venv/bin/python protos/generate.py
+	build/protos-venv/bin/python protos/reference.py
 
-check-protos: protos          ## contracts lint clean, and their generated code is fresh
-	build/protos-venv/bin/buf lint build/protos/folio.binpb --config buf.yaml
-	git diff --exit-code -- folio buf
+# The contract of the last release is protos/released.binpb; buf.yaml says what breaks it.
+check-protos: protos          ## contracts lint clean, break nothing released, and what is made of them is fresh
+	$(BUF) lint build/protos/folio.binpb --config buf.yaml
+	$(BUF) breaking build/protos/folio.binpb --against protos/released.binpb --config buf.yaml
+	git diff --exit-code -- folio buf docs/api.md
+	@new=$$(git ls-files --others --exclude-standard -- folio buf); test -z "$$new" || { echo "not in git: $$new"; exit 1; }
+
+release-contract: protos      ## make today's contracts the ones that may not be broken; see CHANGELOG.md
+	$(BUF) build build/protos/folio.binpb --exclude-source-info -o protos/released.binpb
 
 check-native:     ## the C library: warnings, sanitizers, a short fuzz, other processors
 	native/check.sh

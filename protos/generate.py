@@ -57,8 +57,11 @@ def main() -> None:
         "--include_source_info",
         *sources,
     )
+    for stale in (ROOT / "folio").rglob("*_pb2*.py*"):
+        stale.unlink()
     protoc(*inputs, "--python_out=.", "--mypy_out=.", *sources, "buf/validate/validate.proto")
-    protoc(*inputs, "--grpc_python_out=.", "--mypy_grpc_out=.", *sources)
+    serving = [name for name in sources if "\nservice " in (ROOT / "protos" / name).read_text()]
+    protoc(*inputs, "--grpc_python_out=.", "--mypy_grpc_out=.", *serving)
 
 
 if __name__ == "__main__":
