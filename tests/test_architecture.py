@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 STAGES = {"gateway", "retriever", "colbert", "crossencoder", "generator"}
 # What stages may share. The suite starts the stages, so it alone knows them all; nothing imports it but the CLI.
-ROOMS = {"rpc", "minilm", "postgres", "rerank", "text"}
+ROOMS = {"rpc", "minilm", "outbound", "postgres", "rerank", "text"}
 NAMELESS = {"utils", "util", "common", "helpers", "helper", "misc", "shared"}
 # Told apart by what they work on: plain values in, plain values out.
 PURE = [

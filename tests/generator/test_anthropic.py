@@ -28,7 +28,6 @@ from services.rpc.errors import (
     FolioError,
     Internal,
     ResourceExhausted,
-    Unavailable,
 )
 from tests.generator.anthropic_wire import START, STOP, block, citation, end, error
 from tests.generator.wire import Provider, Reply, events, provider, whole
@@ -165,7 +164,7 @@ async def test_a1_never_sleeps_past_the_deadline(seconds: int) -> None:
     busy = whole(error("rate_limit_error"), 429, retry_after=str(seconds))
     began = time.monotonic()
     async with provider(busy) as spoken:
-        with pytest.raises(Unavailable) as raised:
+        with pytest.raises(ResourceExhausted) as raised:
             await ask(spoken, seconds=1.5)
     assert time.monotonic() - began < 1.5
     assert len(spoken.received) == 1
@@ -200,7 +199,7 @@ async def test_a2_a_spend_limit_is_final_and_stops_further_calls(
 
 
 FINAL = {
-    "400": (400, "invalid_request_error", Internal),
+    "400": (400, "invalid_request_error", FailedPrecondition),
     "401": (401, "authentication_error", FailedPrecondition),
     "402": (402, "billing_error", FailedPrecondition),
     "403": (403, "permission_error", FailedPrecondition),

@@ -20,7 +20,6 @@ from services.rpc.errors import (
     FolioError,
     Internal,
     ResourceExhausted,
-    Unavailable,
 )
 from tests.generator.wire import Provider, Reply, events, provider, whole
 
@@ -191,7 +190,7 @@ async def test_an_error_inside_the_stream_is_an_error(form: str) -> None:
 @pytest.mark.parametrize(
     ("status", "code", "expected"),
     [
-        (400, "x", Internal),
+        (400, "x", FailedPrecondition),
         (400, "context_length_exceeded", ResourceExhausted),
         (401, "x", FailedPrecondition),
         (404, "model_not_found", FailedPrecondition),
@@ -215,7 +214,7 @@ async def test_an_overloaded_server_is_tried_again_within_the_deadline() -> None
     assert result.finish is Finish.COMPLETE
     began = time.monotonic()
     async with provider(whole({}, 429, retry_after="300")) as spoken:
-        with pytest.raises(Unavailable) as raised:
+        with pytest.raises(ResourceExhausted) as raised:
             await ask(spoken, seconds=2)
     assert time.monotonic() - began < 2
     assert raised.value.retry_after_s == 300

@@ -116,7 +116,7 @@ FAULTS: dict[str, tuple[Reply, type[FolioError]]] = {
     "bad key": (whole({}, 401), FailedPrecondition),
     "too many": (whole({}, 429, retry_after="7"), ResourceExhausted),
     "down": (whole({}, 502), Unavailable),
-    "moved": (whole({}, 302, location="http://elsewhere.example/"), Internal),
+    "moved": (whole({}, 302, location="http://elsewhere.example/"), FailedPrecondition),
     "no JSON": (Reply(chunks=[b"<html>"]), Internal),
     "a list": (whole([]), Internal),
     "cut": (Reply(chunks=[b'{"results'], cut=True), Unavailable),

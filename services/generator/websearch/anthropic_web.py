@@ -9,10 +9,10 @@ from services.generator.prices import Prices
 from services.generator.providers.anthropic.client import ClaudeClient
 from services.generator.providers.anthropic.usage import TokenCount
 from services.generator.quotes import encodable
-from services.generator.retries import MALFORMED
 from services.generator.settings import GeneratorSettings
 from services.generator.websearch import WebResults
 from services.generator.websearch.cleaning import clean
+from services.outbound.retries import MALFORMED
 from services.rpc.deadline import Deadline
 from services.rpc.errors import Aborted, FailedPrecondition, Internal
 

@@ -3,7 +3,8 @@
 from services.generator.settings import GeneratorSettings
 from services.generator.websearch import WebResults
 from services.generator.websearch.cleaning import clean
-from services.generator.websearch.fetching import JsonServer
+from services.generator.websearch.fetching import fetch
+from services.outbound.json_api import JsonApi
 from services.rpc.deadline import Deadline
 from services.rpc.errors import FailedPrecondition
 
@@ -19,16 +20,20 @@ class BraveSearch:
     def __init__(self, key: str, base_url: str) -> None:
         if not key:
             raise FailedPrecondition("set FOLIO_BRAVE_API_KEY to use Brave Search")
-        self._server = JsonServer("Brave Search", base_url, {"X-Subscription-Token": key})
+        self._api = JsonApi(
+            "Brave Search",
+            base_url,
+            headers={"X-Subscription-Token": key},
+            advice=dict.fromkeys((401, 403), "check FOLIO_BRAVE_API_KEY"),
+        )
 
     @classmethod
     def create(cls, settings: GeneratorSettings) -> "BraveSearch":
         return cls(settings.brave_api_key.get_secret_value(), settings.brave_base_url)
 
     async def search(self, query: str, limit: int, deadline: Deadline) -> WebResults:
-        found, sent = await self._server.get(
-            "/res/v1/web/search", {"q": query[:MAX_QUERY_CHARS], "count": str(limit)}, deadline
-        )
+        parameters = {"q": query[:MAX_QUERY_CHARS], "count": str(limit)}
+        found, sent = await fetch(self._api, "/res/v1/web/search", parameters, deadline)
         web = found.get("web")
         results = web.get("results") if isinstance(web, dict) else None
         rows = (

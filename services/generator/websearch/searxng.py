@@ -3,7 +3,8 @@
 from services.generator.settings import GeneratorSettings
 from services.generator.websearch import WebResults
 from services.generator.websearch.cleaning import clean
-from services.generator.websearch.fetching import JsonServer
+from services.generator.websearch.fetching import fetch
+from services.outbound.json_api import JsonApi
 from services.rpc.deadline import Deadline
 from services.rpc.errors import FailedPrecondition
 
@@ -16,14 +17,17 @@ class SearxngSearch:
     def __init__(self, url: str) -> None:
         if not url:
             raise FailedPrecondition("set FOLIO_SEARXNG_URL to use SearXNG")
-        self._server = JsonServer("SearXNG", url)
+        self._api = JsonApi(
+            "SearXNG", url, advice={403: "turn its JSON format on (settings.yml: search.formats)"}
+        )
 
     @classmethod
     def create(cls, settings: GeneratorSettings) -> "SearxngSearch":
         return cls(settings.searxng_url)
 
     async def search(self, query: str, limit: int, deadline: Deadline) -> WebResults:
-        found, sent = await self._server.get("/search", {"q": query, "format": "json"}, deadline)
+        parameters = {"q": query, "format": "json"}
+        found, sent = await fetch(self._api, "/search", parameters, deadline)
         results = found.get("results")
         rows = (
             [one for one in results if isinstance(one, dict)] if isinstance(results, list) else []

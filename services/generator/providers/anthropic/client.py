@@ -11,33 +11,40 @@ from typing import Any
 
 import anthropic
 
-from services.generator.retries import is_transport_error, pause, retry_after, retrying
 from services.generator.settings import GeneratorSettings
+from services.outbound.failures import from_status, is_transport_error, unreachable, unreadable
+from services.outbound.retries import pause, retrying
 from services.rpc.deadline import Deadline
 from services.rpc.errors import (
     DeadlineExceeded,
     FailedPrecondition,
     FolioError,
     Internal,
-    ResourceExhausted,
-    Unavailable,
 )
 
 log = logging.getLogger("folio.generator")
 
 # After a spend limit nothing is sent for this long.
 SPEND_PAUSE_S = 300.0
-_FINAL = {
-    "authentication_error": "the key in ANTHROPIC_API_KEY is not accepted",
-    "permission_error": "the key in ANTHROPIC_API_KEY may not use this model",
-    "not_found_error": "the model in RAG_MODEL does not exist for this key",
-    "billing_error": "the account has no credit",
-}
+_API = "the Claude API"
+# The API's own words for what went wrong. Inside a stream they are all there is.
 _STATUS = {
-    401: "authentication_error",
-    402: "billing_error",
-    403: "permission_error",
-    404: "not_found_error",
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+_ADVICE = {
+    401: "check ANTHROPIC_API_KEY",
+    403: "check ANTHROPIC_API_KEY and RAG_MODEL",
+    404: "check RAG_MODEL",
+    413: "the sources are too long for it",
 }
 
 
@@ -57,21 +64,18 @@ class ClaudeClient:
     async def message(self, request: dict[str, Any], deadline: Deadline) -> anthropic.types.Message:
         """One whole message. Raises FolioError."""
 
-        async def once() -> anthropic.types.Message:
+        async def once(seconds: float) -> anthropic.types.Message:
             self._check_open()
             try:
-                async with asyncio.timeout(deadline.rest()):
-                    found: anthropic.types.Message = await self._sdk.messages.create(
-                        **request, timeout=deadline.rest()
-                    )
+                found: anthropic.types.Message = await self._sdk.messages.create(
+                    **request, timeout=seconds
+                )
                 return found
-            except FolioError:
-                raise
             # The SDK lets errors of its HTTP client and of its parsers through.
             except Exception as error:  # noqa: BLE001
                 raise self._failure(error) from None
 
-        return await retrying(once, deadline)
+        return await retrying(_API, once, deadline)
 
     async def events(
         self, request: dict[str, Any], deadline: Deadline
@@ -134,24 +138,12 @@ def failure(error: Exception) -> FolioError:
     if isinstance(error, anthropic.APIStatusError):
         return _status_failure(error)
     if isinstance(error, anthropic.APIConnectionError) or is_transport_error(error):
-        return Unavailable("the Claude API cannot be reached")
+        return unreachable(_API)
     if isinstance(error, anthropic.APIResponseValidationError | ValueError):
-        return Internal("the Claude API sent what is not in its documentation")
+        return unreadable(_API)
     return Internal(f"the Claude SDK failed: {type(error).__name__}")
 
 
 def _status_failure(error: anthropic.APIStatusError) -> FolioError:
-    kind = str(error.type or _STATUS.get(error.status_code, ""))
-    if kind in _FINAL:
-        return FailedPrecondition(_FINAL[kind], reason=kind.upper())
-    if error.status_code == 413 or kind == "request_too_large":
-        return ResourceExhausted("the sources are too large for the Claude API", reason="TOO_LARGE")
-    transient = {"overloaded_error", "rate_limit_error", "api_error", "timeout_error"}
-    if kind in transient or error.status_code in {408, 409, 429} or error.status_code >= 500:
-        return Unavailable(
-            f"the Claude API is overloaded or failing ({error.status_code})",
-            reason="PROVIDER_UNAVAILABLE",
-            retry_after_s=retry_after(error.response.headers),
-        )
-    known = kind if kind.isidentifier() else "unknown"
-    return Internal(f"the Claude API refused the request ({error.status_code} {known})")
+    status = _STATUS.get(str(error.type), error.status_code)
+    return from_status(status, _API, error.response.headers, _ADVICE)

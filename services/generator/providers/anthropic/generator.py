@@ -11,8 +11,8 @@ from services.generator.providers.anthropic.client import ClaudeClient
 from services.generator.providers.anthropic.request import citable, request
 from services.generator.providers.anthropic.transcript import Transcript
 from services.generator.providers.anthropic.usage import TokenCount
-from services.generator.retries import MALFORMED
 from services.generator.settings import GeneratorSettings
+from services.outbound.retries import MALFORMED
 from services.rpc.deadline import Deadline
 from services.rpc.errors import FailedPrecondition, FolioError, Internal
 

@@ -6,8 +6,8 @@ from services.generator.providers import Completion
 from services.generator.providers.anthropic.client import ClaudeClient
 from services.generator.providers.anthropic.usage import TokenCount
 from services.generator.quotes import encodable
-from services.generator.retries import MALFORMED
 from services.generator.settings import GeneratorSettings
+from services.outbound.retries import MALFORMED
 from services.rpc.deadline import Deadline
 from services.rpc.errors import Aborted, FailedPrecondition, Internal
 

@@ -6,8 +6,15 @@ from typing import Any
 
 import openai
 
-from services.generator.retries import is_transport_error, pause, retry_after, retrying
 from services.generator.settings import GeneratorSettings
+from services.outbound.failures import (
+    broke_off,
+    from_status,
+    is_transport_error,
+    unreachable,
+    unreadable,
+)
+from services.outbound.retries import pause, retrying
 from services.rpc.deadline import Deadline
 from services.rpc.errors import (
     DeadlineExceeded,
@@ -15,16 +22,16 @@ from services.rpc.errors import (
     FolioError,
     Internal,
     ResourceExhausted,
-    Unavailable,
 )
 
 # The SDK wants a key; servers of one's own mostly want none.
 NO_KEY = "none"
-_FINAL = {
-    401: "the key in OPENAI_API_KEY is not accepted",
-    402: "the account has no credit",
-    403: "the key in OPENAI_API_KEY may not use this model",
-    404: "the server in OPENAI_BASE_URL does not know the model in RAG_MODEL",
+_SERVER = "the model server"
+_ADVICE = {
+    401: "check OPENAI_API_KEY",
+    403: "check OPENAI_API_KEY and RAG_MODEL",
+    404: "check RAG_MODEL and OPENAI_BASE_URL",
+    413: "the sources are too long for it",
 }
 
 
@@ -47,20 +54,17 @@ class ChatClient:
     ) -> openai.types.chat.ChatCompletion:
         """One whole completion. Raises FolioError."""
 
-        async def once() -> openai.types.chat.ChatCompletion:
+        async def once(seconds: float) -> openai.types.chat.ChatCompletion:
             try:
-                async with asyncio.timeout(deadline.rest()):
-                    found: openai.types.chat.ChatCompletion = (
-                        await self._sdk.chat.completions.create(**request, timeout=deadline.rest())
-                    )
+                found: openai.types.chat.ChatCompletion = await self._sdk.chat.completions.create(
+                    **request, timeout=seconds
+                )
                 return found
-            except FolioError:
-                raise
             # The SDK lets errors of its HTTP client and of its parsers through.
             except Exception as error:  # noqa: BLE001
                 raise failure(error) from None
 
-        return await retrying(once, deadline)
+        return await retrying(_SERVER, once, deadline)
 
     async def chunks(
         self, request: dict[str, Any], deadline: Deadline
@@ -106,27 +110,18 @@ def failure(error: Exception) -> FolioError:
     if isinstance(error, openai.APIStatusError):
         return _status_failure(error)
     if isinstance(error, openai.APIConnectionError) or is_transport_error(error):
-        return Unavailable("the model server cannot be reached, or broke off")
+        return unreachable(_SERVER)
     if isinstance(error, openai.APIResponseValidationError | ValueError):
-        return Internal("the model server sent what is not a chat completion")
+        return unreadable(_SERVER)
     if isinstance(error, openai.APIError):
-        # An error inside a stream: it has no status.
-        return Unavailable("the model server failed while it answered")
+        return broke_off(_SERVER)
     return Internal(f"the openai SDK failed: {type(error).__name__}")
 
 
 def _status_failure(error: openai.APIStatusError) -> FolioError:
-    status = error.status_code
+    # Both are sent with a status of another meaning.
     if error.code in {"insufficient_quota", "billing_hard_limit_reached"}:
         return FailedPrecondition("the account's spend limit is reached", reason="SPEND_LIMIT")
-    if status in _FINAL:
-        return FailedPrecondition(_FINAL[status])
-    if status == 413 or error.code == "context_length_exceeded":
+    if error.code == "context_length_exceeded":
         return ResourceExhausted("the sources are too large for the model", reason="TOO_LARGE")
-    if status in {408, 409, 429} or status >= 500:
-        return Unavailable(
-            f"the model server is overloaded or failing ({status})",
-            reason="PROVIDER_UNAVAILABLE",
-            retry_after_s=retry_after(error.response.headers),
-        )
-    return Internal(f"the model server refused the request ({status})")
+    return from_status(error.status_code, _SERVER, error.response.headers, _ADVICE)

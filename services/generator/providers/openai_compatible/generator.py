@@ -10,8 +10,8 @@ from services.generator.markers import MarkerReader
 from services.generator.prices import Prices, Tokens
 from services.generator.providers.openai_compatible.client import ChatClient
 from services.generator.providers.openai_compatible.request import citable, request
-from services.generator.retries import MALFORMED
 from services.generator.settings import GeneratorSettings
+from services.outbound.retries import MALFORMED
 from services.rpc.deadline import Deadline
 from services.rpc.errors import FailedPrecondition, FolioError, Internal
 

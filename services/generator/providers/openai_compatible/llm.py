@@ -6,8 +6,8 @@ from services.generator.providers import Completion
 from services.generator.providers.openai_compatible.client import ChatClient
 from services.generator.providers.openai_compatible.generator import tokens_of
 from services.generator.quotes import encodable
-from services.generator.retries import MALFORMED
 from services.generator.settings import GeneratorSettings
+from services.outbound.retries import MALFORMED
 from services.rpc.deadline import Deadline
 from services.rpc.errors import Aborted, FailedPrecondition, Internal
 
