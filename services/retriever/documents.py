@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 PAGE_BREAK = "\n\n"
+# Share of pages with text below which a reader must be told.
+MIN_COVERAGE = 0.8
 
 
 class MediaType(StrEnum):
@@ -64,6 +66,22 @@ class ParsedDocument:
     @property
     def text(self) -> str:
         return PAGE_BREAK.join(page.text for page in self.pages)
+
+    @property
+    def is_scan(self) -> bool:
+        """Whether no page has text, so that only OCR could find some."""
+        return bool(self.pages) and len(self.empty_pages) == len(self.pages)
+
+
+def status(document: ParsedDocument, without_vector: int = 0) -> str:
+    """What a document is once it is stored: NEEDS_OCR if no page has text; READY_WITH_WARNINGS if under 80% of its
+    pages have, or if chunks are `without_vector`; else READY."""
+    if document.is_scan:
+        return "NEEDS_OCR"
+    pages, empty = len(document.pages), len(document.empty_pages)
+    if without_vector or (pages and (pages - empty) / pages < MIN_COVERAGE):
+        return "READY_WITH_WARNINGS"
+    return "READY"
 
 
 @dataclass(frozen=True)

@@ -153,21 +153,18 @@ def document(record: DocumentRecord) -> document_pb2.Document:
     )
 
 
-def progress(event: Progress) -> pb.IngestDocumentResponse:
-    """A step on the way."""
-    return pb.IngestDocumentResponse(
-        progress=pb.IngestProgress(step=event.step, done=event.done, total=event.total)
-    )
-
-
-def ingested(result: Ingested) -> pb.IngestDocumentResponse:
-    """The end of an ingest."""
+def ingest_event(event: Progress | Ingested) -> pb.IngestDocumentResponse:
+    """How far an ingest is, or its end."""
+    if isinstance(event, Progress):
+        return pb.IngestDocumentResponse(
+            progress=pb.IngestProgress(step=event.step, done=event.done, total=event.total)
+        )
     return pb.IngestDocumentResponse(
         result=pb.IngestResult(
-            document=document(result.document),
-            version=result.version,
-            unchanged=result.unchanged,
-            steps=[_step(Step(name, "ran", seconds)) for name, seconds in result.seconds.items()],
+            document=document(event.document),
+            version=event.version,
+            unchanged=event.unchanged,
+            steps=[_step(Step(name, "ran", seconds)) for name, seconds in event.seconds.items()],
         )
     )
 

@@ -1,13 +1,11 @@
-"""THE ingest: bytes in, a staged version out.
+"""The ingest pipeline: bytes in, a staged version out.
 
-receive, claim, parse, chunk, embed (through the cache), store: read `Ingest.run` from top to bottom. Killed
+claim, parse, chunk, embed (through the cache), store: read `Ingest.run` from top to bottom. Killed
 anywhere, the version that was served stays served; sent again, the file goes on with the embeddings that were made.
 """
 
 import asyncio
 import contextlib
-import hashlib
-import json
 import logging
 import secrets
 import time
@@ -118,7 +116,7 @@ class Ingest:
                 ocr=options.ocr,
             )
         self._report(Progress("parse", 1, 1))
-        if staging.outcome(document, 0) == "NEEDS_OCR" and document.media_type != MediaType.PDF:
+        if document.is_scan and document.media_type != MediaType.PDF:
             raise InvalidArgument("the file holds no text", reason="EMPTY_FILE")
         with self._timed("chunk"):
             spans, section_tokens = await asyncio.to_thread(self._chunk, document)
@@ -186,7 +184,7 @@ class Ingest:
             yield connection
 
     def _chunk(self, document: ParsedDocument) -> tuple[list[ChunkSpan], list[int]]:
-        if staging.outcome(document, 0) == "NEEDS_OCR":
+        if document.is_scan:
             return [], [0] * len(document.sections)
         settings = self._settings
         size = min(settings.chunk_tokens, self._embedder.max_tokens - 2)
@@ -304,41 +302,3 @@ def _is_passing(error: FolioError) -> bool:
     if isinstance(error, ResourceExhausted):
         return not error.reason.startswith(("PARSE_", "TOO_"))
     return isinstance(error, (Unavailable, DeadlineExceeded, Aborted))
-
-
-def recipe(
-    upload: Sequence[str], settings: RetrieverSettings, embedder: Embedder, *, ocr: bool
-) -> str:
-    """A hash of all that shapes a version beside the bytes: the upload's words, the chunks, the vector space."""
-    parts = [
-        *upload,
-        settings.chunk_tokens,
-        settings.chunk_overlap,
-        settings.chunk_snap,
-        embedding_cache.space(embedder),
-        ocr,
-    ]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def check_bytes(data: bytes, sha256: str, size: int, most: int) -> str:
-    """The SHA-256 of the bytes. InvalidArgument if they are none, or not the ones announced."""
-    if not data:
-        raise InvalidArgument("the file is empty", reason="EMPTY_FILE")
-    if len(data) > most:
-        raise too_large(most)
-    if size and size != len(data):
-        raise InvalidArgument.field("size_bytes", f"{size} announced, {len(data)} received")
-    digest = hashlib.sha256(data).hexdigest()
-    if sha256 and sha256 != digest:
-        raise InvalidArgument.field(
-            "sha256", "is not that of the bytes received; send the file again"
-        )
-    return digest
-
-
-def too_large(most: int) -> ResourceExhausted:
-    """The refusal of a file that is too big."""
-    return ResourceExhausted(
-        f"the file has more than the {most:,} bytes allowed: split it", reason="TOO_LARGE"
-    )

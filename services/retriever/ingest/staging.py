@@ -10,13 +10,10 @@ from pgvector import Vector
 from psycopg import sql
 
 from services.postgres.pool import Connection
-from services.retriever.documents import ChunkSpan, ParsedDocument
+from services.retriever.documents import ChunkSpan, ParsedDocument, status
 from services.retriever.embedders import Vectors
 from services.retriever.ingest.claims import Claim, Upload
 from services.retriever.search import lexical
-
-# Share of pages with text below which a reader must be told.
-MIN_COVERAGE = 0.8
 
 _PAGE = """
 insert into pages (organization_id, document_id, version, rooftop_id, index, label, char_start, text)
@@ -206,7 +203,7 @@ async def finish(
             "document_id": staging.claim.document_id,
             "version": staging.claim.version,
             "worker": staging.worker,
-            "outcome": outcome(document, without_vector),
+            "outcome": status(document, without_vector),
             "title": document.title,
             "media_type": str(document.media_type),
             "pages": len(document.pages),
@@ -222,13 +219,3 @@ def _words(document: ParsedDocument) -> list[str]:
     """The document's vocabulary. By pages: one match over a long text would keep every other thread waiting."""
     parts = [document.title, *(page.text for page in document.pages)]
     return sorted(set().union(*map(lexical.words, parts)))
-
-
-def outcome(document: ParsedDocument, without_vector: int) -> str:
-    """READY; NEEDS_OCR if no page has text; READY_WITH_WARNINGS if under 80% of pages have, or vectors are missing."""
-    pages, empty = len(document.pages), len(document.empty_pages)
-    if pages and empty == pages:
-        return "NEEDS_OCR"
-    if without_vector or (pages and (pages - empty) / pages < MIN_COVERAGE):
-        return "READY_WITH_WARNINGS"
-    return "READY"

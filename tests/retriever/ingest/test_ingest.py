@@ -17,7 +17,7 @@ from services.postgres import admin
 from services.postgres.pool import tenant
 from services.retriever.ingest import claims, staging
 from services.retriever.search import lexical
-from services.retriever.servicer import upload_from
+from services.retriever.uploads import upload_from
 from services.rpc.errors import Aborted, ResourceExhausted
 from services.rpc.identity import Principal
 from tests.conftest import Postgres

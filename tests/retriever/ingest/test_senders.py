@@ -40,7 +40,7 @@ async def test_senders_that_dawdle_keep_no_other_organization_waiting(
         stub: Any = retriever_pb2_grpc.RetrieverServiceStub(its)
         calls = [stub.IngestDocument(dawdling(), timeout=120) for _ in range(4)]
         async with asyncio.timeout(60):
-            while not (gate := servicer._own_ingests.get(slow.organization_id)) or gate.waiting < 3:  # noqa: ASYNC110  (a gate has no event for its queue)
+            while servicer.uploads.waiting(slow.organization_id) < 3:  # noqa: ASYNC110  (a gate has no event for its queue)
                 await asyncio.sleep(0.01)
         result = await Caller(retriever_pb2_grpc.RetrieverServiceStub(ours)).ingest(LEAVE, "a.md")
         assert result.document.chunk_count
