@@ -1,6 +1,10 @@
-"""Writes deploy/.env.example from the settings of the services: `python -m deploy.environment`.
+"""Writes what deploy/ takes from the settings of the services: `python -m deploy.environment`.
 
-Variables that several services share are listed once; secrets and what must be set come first.
+.env.example                        every variable once, with its meaning
+foreign-secrets.yaml                for compose.yaml: what blanks, for each service, the secrets of the others
+kubernetes/foreign-secrets.yaml     the same for Kubernetes, as ConfigMaps
+
+All services read one file (or one Secret) of variables. A service must not see a secret that its settings do not have.
 """
 
 import json
@@ -19,7 +23,7 @@ from services.postgres.settings import AdminSettings
 from services.retriever.settings import RetrieverSettings
 from services.rpc.settings import ServerSettings, names
 
-STAGES: dict[str, type[BaseSettings]] = {
+SETTINGS: dict[str, type[BaseSettings]] = {
     "every service": ServerSettings,
     "the embedded model (retriever, colbert, generator)": MiniLMSettings,
     "gateway": GatewaySettings,
@@ -30,10 +34,22 @@ STAGES: dict[str, type[BaseSettings]] = {
     "the schema's owner (python -m services.postgres.admin)": AdminSettings,
 }
 
-# The stages read .env, so what the owner of the tables knows is not in it.
+# Whose environment is made of .env; `migrate` has the owner's rights and starts before the others.
+SERVICES: dict[str, type[BaseSettings]] = {
+    "migrate": AdminSettings,
+    "retriever": RetrieverSettings,
+    "colbert": ColbertSettings,
+    "crossencoder": CrossEncoderSettings,
+    "generator": GeneratorSettings,
+    "gateway": GatewaySettings,
+}
+FOREIGN = "foreign-secrets.yaml"
+NOTE = "# Written by deploy/environment.py from the services' settings; do not edit by hand."
+
+# The services read .env, so what the owner of the tables knows is not in it.
 OWNER = """
 # --- compose alone
-# password of the database that compose starts, in letters and digits; the stages do not see it
+# password of the database that compose starts, in letters and digits; the services do not see it
 POSTGRES_PASSWORD=
 """
 
@@ -65,17 +81,32 @@ def shown(default: object) -> str:
     return str(default)
 
 
-def text() -> str:
-    """The file: each variable once, with its meaning; those with a default are commented out."""
+def secrets(settings: type[BaseSettings]) -> set[str]:
+    """The variables of a service that are secret."""
+    return {
+        variable(settings, field)
+        for field, info in settings.model_fields.items()
+        if "SecretStr" in str(info.annotation)
+    }
+
+
+def foreign(service: str) -> list[str]:
+    """The secrets that stand in .env and are none of this service's."""
+    every = set[str]().union(*(secrets(settings) for settings in SERVICES.values()))
+    return sorted((every | {"POSTGRES_PASSWORD"}) - secrets(SERVICES[service]))
+
+
+def example() -> str:
+    """.env.example: each variable once, with its meaning; those with a default are commented out."""
     lines = [
-        "# Written by deploy/environment.py from the services' settings; do not edit by hand.",
+        NOTE,
         "# Lines without a # must be filled in; the others show the default.",
     ]
     seen: set[str] = set()
-    for stage, settings in STAGES.items():
+    for title, settings in SETTINGS.items():
         if settings is AdminSettings:
             continue
-        lines += ["", f"# --- {stage}"]
+        lines += ["", f"# --- {title}"]
         for field, info in settings.model_fields.items():
             name = variable(settings, field)
             if name in seen:
@@ -91,5 +122,39 @@ def text() -> str:
     return "\n".join(lines) + "\n" + OWNER
 
 
+def for_compose() -> str:
+    """foreign-secrets.yaml: what each service of compose.yaml extends."""
+    lines = [NOTE, "services:"]
+    for service in SERVICES:
+        lines += [f"  {service}:", "    environment:"]
+        lines += [f'      {name}: ""' for name in foreign(service)]
+    return "\n".join(lines) + "\n"
+
+
+def for_kubernetes() -> str:
+    """kubernetes/foreign-secrets.yaml: one ConfigMap for each service, named last in its envFrom."""
+    parts = []
+    for service in SERVICES:
+        lines = [
+            "apiVersion: v1",
+            "kind: ConfigMap",
+            "metadata:",
+            f"  name: foreign-secrets-{service}",
+        ]
+        parts.append("\n".join([*lines, "data:", *(f'  {name}: ""' for name in foreign(service))]))
+    return f"{NOTE}\n" + "\n---\n".join(parts) + "\n"
+
+
+def files() -> dict[Path, str]:
+    """Every file that this program writes."""
+    deploy = Path(__file__).parent
+    return {
+        deploy / ".env.example": example(),
+        deploy / FOREIGN: for_compose(),
+        deploy / "kubernetes" / FOREIGN: for_kubernetes(),
+    }
+
+
 if __name__ == "__main__":
-    (Path(__file__).parent / ".env.example").write_text(text())
+    for path, text in files().items():
+        path.write_text(text)

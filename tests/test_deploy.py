@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import yaml
-from pydantic_settings import BaseSettings
 
 from deploy import environment
 from services.suite import HEALTH
@@ -15,8 +14,14 @@ DEPLOY = Path(__file__).resolve().parent.parent / "deploy"
 STAGES = ("gateway", "retriever", "colbert", "crossencoder", "generator")
 KNOWN = {
     environment.variable(settings, field)
-    for settings in environment.STAGES.values()
+    for settings in environment.SETTINGS.values()
     for field in settings.model_fields
+}
+SECRETS = {"POSTGRES_PASSWORD"} | {
+    environment.variable(settings, field)
+    for settings in environment.SETTINGS.values()
+    for field, info in settings.model_fields.items()
+    if "SecretStr" in str(info.annotation)
 }
 
 
@@ -25,13 +30,17 @@ def manifests() -> list[dict[str, Any]]:
     return [part for path in paths for part in yaml.safe_load_all(path.read_text()) if part]
 
 
-def test_the_example_environment_is_what_the_settings_say() -> None:
-    text = (DEPLOY / ".env.example").read_text()
-    assert text == environment.text(), "run `python -m deploy.environment`"
+@pytest.mark.parametrize("path", environment.files(), ids=lambda path: path.name)
+def test_what_is_written_by_program_is_what_the_settings_say(path: Path) -> None:
+    assert path.read_text() == environment.files()[path], "run `python -m deploy.environment`"
+
+
+def test_the_owner_of_the_tables_is_not_in_the_file_that_all_services_read() -> None:
+    assert "DATABASE_ADMIN_URL" not in environment.example()
 
 
 def test_every_setting_says_what_it_means() -> None:
-    for settings in environment.STAGES.values():
+    for settings in environment.SETTINGS.values():
         for field, info in settings.model_fields.items():
             assert info.description, f"{settings.__name__}.{field}"
 
@@ -51,28 +60,37 @@ def test_compose_has_every_stage_confined() -> None:
     )
 
 
-def secrets_of(settings: type[BaseSettings]) -> set[str]:
-    return {
+@pytest.mark.parametrize("service", environment.SERVICES)
+def test_a_service_sees_its_own_secrets_only(service: str) -> None:
+    """All read one set of variables. What blanks the secrets of others comes after it, so that it has the last word."""
+    own = {
         environment.variable(settings, field)
+        for settings in [environment.SERVICES[service]]
         for field, info in settings.model_fields.items()
         if "SecretStr" in str(info.annotation)
     }
+    others = SECRETS - own
 
+    compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"][service]
+    assert compose["env_file"] == ".env"
+    base = yaml.safe_load((DEPLOY / compose["extends"]["file"]).read_text())["services"]
+    seen = base[compose["extends"]["service"]]["environment"] | compose.get("environment", {})
+    assert {name for name, value in seen.items() if value == ""} == others
+    assert not own & set(base[service]["environment"])
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_stage_sees_its_own_secrets_only(stage: str) -> None:
-    """All read one file of variables; those that a stage does not know are blanked for it."""
-    assert "DATABASE_ADMIN_URL" not in environment.text(), "every stage reads .env"
-    every = set[str]().union(*(secrets_of(environment.STAGES[name]) for name in STAGES))
-    foreign = every - secrets_of(environment.STAGES[stage]) | {"POSTGRES_PASSWORD"}
-    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
-    assert services[stage]["environment"] == dict.fromkeys(foreign, "")
     container = next(
         part["spec"]["template"]["spec"]["containers"][0]
         for part in manifests()
-        if part["kind"] == "Deployment" and part["metadata"]["name"] == stage
+        if part["kind"] in {"Deployment", "Job"} and part["metadata"]["name"] == service
     )
-    assert {item["name"] for item in container["env"] if item["value"] == ""} == foreign
+    last = container["envFrom"][-1]["configMapRef"]["name"]
+    (blanks,) = (
+        part["data"]
+        for part in manifests()
+        if part["kind"] == "ConfigMap" and part["metadata"]["name"] == last
+    )
+    assert blanks == dict.fromkeys(others, "")
+    assert not {item["name"] for item in container.get("env", [])} & SECRETS
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -6,7 +6,7 @@ import pytest
 from pydantic import Field
 from pydantic_settings import BaseSettings
 
-from deploy.environment import STAGES, variable
+from deploy.environment import SETTINGS, variable
 from services.gateway.settings import GatewaySettings
 from services.rpc.errors import FailedPrecondition
 from services.rpc.settings import ServerSettings, renamed
@@ -32,7 +32,7 @@ def test_every_variable_means_one_thing() -> None:
     """A deployment gives all services the same file of variables."""
     shared = set(ServerSettings.model_fields)
     meaning: dict[str, tuple[object, ...]] = {}
-    for settings in STAGES.values():
+    for settings in SETTINGS.values():
         for field, info in settings.model_fields.items():
             assert info.description, f"{settings.__name__}.{field}"
             # What every service has may have another default, and a word about it, in one of them.
@@ -89,7 +89,7 @@ def test_no_service_cuts_the_longest_question_short(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("FOLIO_ASK_SECONDS", str(longest + 1))
     with pytest.raises(FailedPrecondition, match="FOLIO_ASK_SECONDS"):
         GatewaySettings.load()
-    services: list[type[BaseSettings]] = list(STAGES.values())
+    services: list[type[BaseSettings]] = list(SETTINGS.values())
     for settings in services:
         if issubclass(settings, ServerSettings):
             assert settings.model_fields["max_call_seconds"].default >= longest
