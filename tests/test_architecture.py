@@ -15,6 +15,7 @@ NAMELESS = {"utils", "util", "common", "helpers", "helper", "misc", "shared"}
 PURE = [
     "services/text",
     "services/gateway/grounding",
+    "folio/formats.py",
     "services/retriever/parsing/text.py",
     "services/retriever/ingest/chunking.py",
     "services/retriever/search/fusion.py",

@@ -11,9 +11,8 @@ from folio.cli import show
 from folio.client import Folio
 from folio.common.v1 import document_pb2
 from folio.failure import CallFailed
+from folio.formats import SUFFIXES
 from folio.gateway.v1 import gateway_pb2
-
-SUFFIXES = {".pdf", ".txt", ".md", ".markdown", ".html", ".htm"}
 
 
 @dataclass(frozen=True)

@@ -5,18 +5,12 @@ The text of a document is the text of its pages joined by PAGE_BREAK; every offs
 """
 
 from dataclasses import dataclass, field
-from enum import StrEnum
+
+from folio.formats import MediaType
 
 PAGE_BREAK = "\n\n"
 # Share of pages with text below which a reader must be told.
 MIN_COVERAGE = 0.8
-
-
-class MediaType(StrEnum):
-    PDF = "application/pdf"
-    TEXT = "text/plain"
-    MARKDOWN = "text/markdown"
-    HTML = "text/html"
 
 
 @dataclass(frozen=True)

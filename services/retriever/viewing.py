@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from folio.formats import MediaType
 from services.postgres.pool import TenantPool, tenant
-from services.retriever.documents import Box, MediaType
+from services.retriever.documents import Box
 from services.retriever.parsing import ParserPool
 from services.rpc.errors import FailedPrecondition, InvalidArgument, NotFound
 from services.rpc.identity import Principal

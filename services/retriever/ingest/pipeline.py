@@ -14,9 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from folio.formats import MediaType
 from services.postgres.pool import Connection, TenantPool, tenant
 from services.retriever import catalogue
-from services.retriever.documents import ChunkSpan, MediaType, ParsedDocument
+from services.retriever.documents import ChunkSpan, ParsedDocument
 from services.retriever.embedders import Embedder, Vectors
 from services.retriever.ingest import claims, embedding_cache, staging
 from services.retriever.ingest.chunking import chunk

@@ -1,7 +1,7 @@
 """Files to text, and text back to places on pages.
 
-pool.py is the way in: it runs worker.py in processes that may crash. One file reads one format; text.py cleans for
-all of them.
+pool.py is the way in: it runs worker.py in processes that may crash. One file reads one format (parser.py says
+how); text.py cleans for all of them.
 """
 
 from services.retriever.parsing.limits import ParseLimits

@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from services.retriever.documents import MediaType, Page, ParsedDocument
+from folio.formats import MediaType
+from services.retriever.documents import Page, ParsedDocument
 from services.retriever.parsing import plain, sections
+from services.retriever.parsing.limits import ParseLimits
+from services.retriever.parsing.parser import DEFAULT_LIMITS, NO_HINTS, Hints, Progress, unseen
 from services.retriever.parsing.sections import Heading
 from services.retriever.parsing.text import clean, clean_line, position
 
@@ -66,8 +69,13 @@ class _Text:
         return not last.endswith("\n")
 
 
-def parse(data: bytes, title: str, fallback_title: str) -> ParsedDocument:
-    """One page labelled "1". Titles: the one given, <title>, the first heading, `fallback_title`."""
+def parse(
+    data: bytes,
+    hints: Hints = NO_HINTS,
+    limits: ParseLimits = DEFAULT_LIMITS,
+    progress: Progress = unseen,
+) -> ParsedDocument:
+    """One page labelled "1". Titles: the sender's, <title>, the first heading, the file's name."""
     found_charset = _CHARSET.search(data[:2048])
     charset = found_charset[1].decode("ascii").lower() if found_charset else ""
     # Where "charset" can be read in single bytes, they are not UTF-16 or UTF-32, whatever it says.
@@ -80,13 +88,13 @@ def parse(data: bytes, title: str, fallback_title: str) -> ParsedDocument:
         for at, level, text in found.headings
     ]
     named = tree.css_first("head > title")
-    titles = [title, clean_line(named.text()) if named else ""]
-    titles += [heading.title for heading in headings[:1]] + [fallback_title]
+    titles = [clean_line(named.text()) if named else ""]
+    titles += [heading.title for heading in headings[:1]]
     if found.hidden:
         warnings += (f"hidden elements left out: {found.hidden}",)
     return ParsedDocument(
         media_type=MediaType.HTML,
-        title=next(filter(None, titles), ""),
+        title=hints.title_of(*titles),
         pages=(Page(0, "1", cleaned.text, 0),),
         sections=sections.build(headings, len(cleaned.text)),
         empty_pages=() if cleaned.text else (0,),

@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from services.retriever.documents import MediaType, Page, ParsedDocument
+from folio.formats import MediaType
+from services.retriever.documents import Page, ParsedDocument
 from services.retriever.parsing import plain, sections
+from services.retriever.parsing.limits import ParseLimits
+from services.retriever.parsing.parser import DEFAULT_LIMITS, NO_HINTS, Hints, Progress, unseen
 from services.retriever.parsing.sections import Heading
 from services.retriever.parsing.text import clean, clean_line, position
 
@@ -38,8 +41,13 @@ class _Text:
         return "".join(self.parts[index:])
 
 
-def parse(data: bytes, title: str, fallback_title: str) -> ParsedDocument:
-    """One page labelled "1". Titles: the one given, the front matter's, the first heading, `fallback_title`."""
+def parse(
+    data: bytes,
+    hints: Hints = NO_HINTS,
+    limits: ParseLimits = DEFAULT_LIMITS,
+    progress: Progress = unseen,
+) -> ParsedDocument:
+    """One page labelled "1". Titles: the sender's, the front matter's, the first heading, the file's name."""
     raw, warnings = plain.decode(data)
     front = _FRONT_MATTER.match(raw)
     named = _TITLE.search(front[1]) if front else None
@@ -52,13 +60,13 @@ def parse(data: bytes, title: str, fallback_title: str) -> ParsedDocument:
         Heading(position(cleaned.sources, at), level, clean_line(text))
         for at, level, text in found.headings
     ]
-    titles = [title, clean_line(named[1]) if named else ""]
-    titles += [heading.title for heading in headings[:1]] + [fallback_title]
+    titles = [clean_line(named[1]) if named else ""]
+    titles += [heading.title for heading in headings[:1]]
     if found.html:
         warnings += (f"embedded HTML left out: {found.html} pieces",)
     return ParsedDocument(
         media_type=MediaType.MARKDOWN,
-        title=next(filter(None, titles), ""),
+        title=hints.title_of(*titles),
         pages=(Page(0, "1", cleaned.text, 0),),
         sections=sections.build(headings, len(cleaned.text)),
         empty_pages=() if cleaned.text else (0,),

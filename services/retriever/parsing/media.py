@@ -4,10 +4,10 @@ import io
 import zipfile
 from pathlib import PurePath
 
-from services.retriever.documents import MediaType
+from folio.formats import SUFFIXES, MediaType
 from services.rpc.errors import InvalidArgument
 
-_TAKEN = "taken are PDF, Markdown, HTML and plain text"
+_READ = f"Folio reads {', '.join(kind.called for kind in MediaType)}"
 _HEADER_BYTES = 1024  # A PDF may have this much in front of its header (ISO 32000-1, H.3, note 13).
 
 _MAGIC = (
@@ -41,14 +41,6 @@ _OFFICE = (
     ("META-INF/container.xml", "an EPUB book"),
     ("content.xml", "an OpenDocument file"),
 )
-_SUFFIXES = {
-    ".pdf": MediaType.PDF,
-    ".md": MediaType.MARKDOWN,
-    ".markdown": MediaType.MARKDOWN,
-    ".html": MediaType.HTML,
-    ".htm": MediaType.HTML,
-    ".xhtml": MediaType.HTML,
-}
 _HTML_STARTS = (b"<!doctype html", b"<html", b"<head", b"<body")
 _UNICODE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")
 _CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\r\f\x0b\x1b") + b"\x7f"
@@ -57,15 +49,15 @@ _ZIP_LIST_BYTES = 2**18
 
 
 def media_type(data: bytes, file_name: str = "", declared: str = "") -> MediaType:
-    """The type of a file. Raises InvalidArgument for one that is not read, saying what it is and what is taken."""
+    """The type of a file. Raises InvalidArgument for one that is not read, saying what it is and what is read."""
     if not data:
-        raise InvalidArgument(f"the file is empty (0 bytes); {_TAKEN}", reason="EMPTY_FILE")
+        raise InvalidArgument(f"the file is empty (0 bytes); {_READ}", reason="EMPTY_FILE")
     head = data[:_HEADER_BYTES]
     if b"%PDF-" in head:
         return MediaType.PDF
     kind = _binary_kind(data)
     if kind:
-        raise InvalidArgument(f"the file is {kind}; {_TAKEN}", reason="UNSUPPORTED_TYPE")
+        raise InvalidArgument(f"the file is {kind}; {_READ}", reason="UNSUPPORTED_TYPE")
     hint = _hint(file_name, declared)
     if hint is MediaType.PDF:
         raise InvalidArgument(
@@ -74,7 +66,7 @@ def media_type(data: bytes, file_name: str = "", declared: str = "") -> MediaTyp
         )
     if not head.startswith(_UNICODE_MARKS) and _looks_binary(data[: 2**20]):
         raise InvalidArgument(
-            f"the file is binary data of an unknown type; {_TAKEN}", reason="UNSUPPORTED_TYPE"
+            f"the file is binary data of an unknown type; {_READ}", reason="UNSUPPORTED_TYPE"
         )
     if hint is MediaType.TEXT and head.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(
         _HTML_STARTS
@@ -84,9 +76,10 @@ def media_type(data: bytes, file_name: str = "", declared: str = "") -> MediaTyp
 
 
 def _hint(file_name: str, declared: str) -> MediaType:
-    suffix = PurePath(file_name).suffix.lower()
-    if suffix in _SUFFIXES:
-        return _SUFFIXES[suffix]
+    named = SUFFIXES.get(PurePath(file_name).suffix.lower(), MediaType.TEXT)
+    # Any text may be called .txt: what its sender declares says more.
+    if named is not MediaType.TEXT:
+        return named
     plain = declared.partition(";")[0].strip().lower()
     return MediaType(plain) if plain in set(MediaType) else MediaType.TEXT
 

@@ -1,8 +1,11 @@
 """Plain text, and the decoding of every text format."""
 
-from services.retriever.documents import PAGE_BREAK, MediaType, Page, ParsedDocument
+from folio.formats import MediaType
+from services.retriever.documents import PAGE_BREAK, Page, ParsedDocument
 from services.retriever.parsing import sections
+from services.retriever.parsing.limits import ParseLimits
 from services.retriever.parsing.media import looks_utf16
+from services.retriever.parsing.parser import DEFAULT_LIMITS, NO_HINTS, Hints, Progress, unseen
 from services.retriever.parsing.text import clean
 
 _MARKS = (
@@ -14,7 +17,12 @@ _MARKS = (
 )
 
 
-def parse(data: bytes, title: str) -> ParsedDocument:
+def parse(
+    data: bytes,
+    hints: Hints = NO_HINTS,
+    limits: ParseLimits = DEFAULT_LIMITS,
+    progress: Progress = unseen,
+) -> ParsedDocument:
     """A form feed ends a page; pages are labelled by their number. One section: no headings are guessed."""
     raw, warnings = decode(data)
     pages: list[Page] = []
@@ -27,7 +35,7 @@ def parse(data: bytes, title: str) -> ParsedDocument:
     length = max(0, start - len(PAGE_BREAK))
     return ParsedDocument(
         media_type=MediaType.TEXT,
-        title=title,
+        title=hints.title_of(),
         pages=tuple(pages),
         sections=sections.build((), length),
         empty_pages=tuple(page.index for page in pages if not page.text),

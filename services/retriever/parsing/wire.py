@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, BinaryIO
 
-from services.retriever.documents import Box, MediaType, Page, ParsedDocument, Section
+from folio.formats import MediaType
+from services.retriever.documents import Box, Page, ParsedDocument, Section
 from services.rpc import errors
 
 HEAD = struct.Struct("<IQ")

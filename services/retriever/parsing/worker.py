@@ -9,17 +9,26 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
-from services.retriever.documents import MediaType, ParsedDocument
+from folio.formats import MediaType
 from services.retriever.parsing import html, markdown, media, plain, wire
 from services.retriever.parsing.limits import ParseLimits
-from services.retriever.parsing.pdf import locate, ocr, pages, render
+from services.retriever.parsing.parser import Hints, Parser
+from services.retriever.parsing.pdf import locate, pages, render
 from services.retriever.parsing.text import clean_line
 from services.rpc.errors import FolioError, Internal, InvalidArgument, ResourceExhausted
 
 Answer = tuple[wire.Message, bytes]
+
+PARSERS: Mapping[MediaType, Parser] = {
+    MediaType.PDF: pages.parse,
+    MediaType.MARKDOWN: markdown.parse,
+    MediaType.HTML: html.parse,
+    MediaType.TEXT: plain.parse,
+}
 
 
 class _Worker:
@@ -52,12 +61,15 @@ class _Worker:
             return wire.error_message(failure), b""
 
     def _parse(self, request: wire.Message, data: bytes) -> Answer:
-        layer = b""
-        file_name = request["file_name"]
-        kind = media.media_type(data, file_name, request["media_type"])
-        if request["ocr"] and kind is MediaType.PDF:
-            layer = data = ocr.add_text_layer(data, self._limits.ocr_wall_s)
-        document = self._document(kind, data, request)
+        hints = Hints(
+            title=clean_line(request["title"]),
+            stem=clean_line(PurePath(request["file_name"]).stem),
+            password=request["password"],
+            ocr=request["ocr"],
+            careful=request["careful"],
+        )
+        parse = PARSERS[media.media_type(data, request["file_name"], request["media_type"])]
+        document = parse(data, hints, self._limits, self._progress)
         if len(document.text) > self._limits.max_chars:
             raise ResourceExhausted(
                 f"the file has more than {self._limits.max_chars:,} characters: split it",
@@ -68,28 +80,7 @@ class _Worker:
                 f"the file has more than {self._limits.max_pages:,} pages: split it",
                 reason="TOO_MANY_PAGES",
             )
-        return {"document": wire.document_message(document)}, layer
-
-    def _document(self, kind: MediaType, data: bytes, request: wire.Message) -> ParsedDocument:
-        title = clean_line(request["title"])
-        stem = clean_line(PurePath(request["file_name"]).stem)
-        match kind:
-            case MediaType.PDF:
-                return pages.parse(
-                    data,
-                    password=request["password"],
-                    title=title,
-                    fallback_title=stem,
-                    limits=self._limits,
-                    careful=request["careful"],
-                    progress=self._progress,
-                )
-            case MediaType.MARKDOWN:
-                return markdown.parse(data, title, stem)
-            case MediaType.HTML:
-                return html.parse(data, title, stem)
-            case MediaType.TEXT:
-                return plain.parse(data, title or stem)
+        return {"document": wire.document_message(document)}, document.text_layer
 
     def _locate(self, request: wire.Message, data: bytes) -> Answer:
         found = locate.locate(data, request["spans"], request["password"], request["page_starts"])

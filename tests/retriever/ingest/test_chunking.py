@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer as WordPiece
 
+from folio.formats import MediaType
 from services.retriever.documents import (
     PAGE_BREAK,
     ChunkSpan,
-    MediaType,
     Page,
     ParsedDocument,
     Section,

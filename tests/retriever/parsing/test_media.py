@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from services.retriever.documents import MediaType
+from folio.formats import MediaType
 from services.retriever.parsing.media import media_type
 from services.rpc.errors import InvalidArgument
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from services.retriever.documents import Box, MediaType
+from folio.formats import MediaType
+from services.retriever.documents import Box
 from services.retriever.parsing import ParseLimits, ParserPool
 from services.rpc.errors import InvalidArgument, ResourceExhausted
 from tests.retriever.parsing.pdfs import make, stream, text

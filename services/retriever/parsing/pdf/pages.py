@@ -3,17 +3,19 @@
 import ctypes
 import stringprep
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as c
 
-from services.retriever.documents import PAGE_BREAK, MediaType, Page, ParsedDocument
+from folio.formats import MediaType
+from services.retriever.documents import PAGE_BREAK, Page, ParsedDocument
 from services.retriever.parsing import sections
 from services.retriever.parsing.limits import ParseLimits
-from services.retriever.parsing.pdf import glyphs, headings, hidden, layout
+from services.retriever.parsing.parser import DEFAULT_LIMITS, NO_HINTS, Hints, Progress, unseen
+from services.retriever.parsing.pdf import glyphs, headings, hidden, layout, ocr
 from services.retriever.parsing.pdf.headings import Bookmark, TextLine
 from services.retriever.parsing.text import LINE_HYPHEN, Cleaned, clean, clean_line, position
 from services.rpc.errors import FailedPrecondition, InvalidArgument, ResourceExhausted
@@ -63,30 +65,26 @@ def opened(data: bytes, password: str = "") -> Iterator[pdfium.PdfDocument]:
 
 def parse(
     data: bytes,
-    *,
-    password: str = "",
-    title: str = "",
-    fallback_title: str = "",
-    limits: ParseLimits | None = None,
-    careful: bool = False,
-    progress: Callable[[int], None] = lambda page: None,
+    hints: Hints = NO_HINTS,
+    limits: ParseLimits = DEFAULT_LIMITS,
+    progress: Progress = unseen,
 ) -> ParsedDocument:
-    """The document of a PDF. `progress` is called before each page. Raises as `opened`, and ResourceExhausted.
+    """The document of a PDF. Raises as `opened`, as `ocr.add_text_layer` with `hints.ocr`, and ResourceExhausted.
 
-    `careful` does without page labels and bookmarks: pdfium follows a cycle in their trees until it crashes.
+    `hints.careful` does without page labels and bookmarks: pdfium follows a cycle in their trees until it crashes.
     """
-    limits = limits or ParseLimits()
-    with opened(data, password) as document:
+    layer = ocr.add_text_layer(data, limits.ocr_wall_s) if hints.ocr else b""
+    with opened(layer or data, hints.password) as document:
         if len(document) > limits.max_pages:
             raise ResourceExhausted(
                 f"the PDF has {len(document):,} pages, more than the {limits.max_pages:,} allowed: split it",
                 reason="TOO_MANY_PAGES",
             )
-        reader = _Reader(document, limits, careful)
+        reader = _Reader(document, limits, hints.careful)
         for index in range(len(document)):
             progress(index)
             reader.add(index)
-        return reader.finish(title, fallback_title)
+        return reader.finish(hints, layer)
 
 
 def read_page(document: pdfium.PdfDocument, index: int) -> PageText:
@@ -154,7 +152,7 @@ class _Reader:
                 reason="TOO_MUCH_TEXT",
             )
 
-    def finish(self, title: str, fallback_title: str) -> ParsedDocument:
+    def finish(self, hints: Hints, layer: bytes) -> ParsedDocument:
         metadata = _metadata(self._document)
         starts = [page.char_start for page in self._pages]
         bookmarks = [] if self._careful else _bookmarks(self._document)
@@ -162,12 +160,13 @@ class _Reader:
         found = found or headings.from_fonts(self._lines)
         return ParsedDocument(
             media_type=MediaType.PDF,
-            title=clean_line(title) or metadata.get("Title", "") or clean_line(fallback_title),
+            title=hints.title_of(metadata.get("Title", "")),
             pages=tuple(self._pages),
             sections=sections.build(found, self._length),
             empty_pages=tuple(self._empty),
             warnings=tuple(self._warnings()),
             metadata=metadata,
+            text_layer=layer,
         )
 
     def _warnings(self) -> Iterator[str]:

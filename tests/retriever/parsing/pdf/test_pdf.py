@@ -8,6 +8,7 @@ from fpdf.encryption import AccessPermission
 
 from services.retriever.documents import PAGE_BREAK, ParsedDocument
 from services.retriever.parsing.limits import ParseLimits
+from services.retriever.parsing.parser import Hints
 from services.retriever.parsing.pdf import pages
 from services.rpc.errors import FailedPrecondition, InvalidArgument, ResourceExhausted
 from tests.retriever.parsing.pdfs import make, text
@@ -79,11 +80,11 @@ class TestReading:
         data = make(
             [text("x")], info=b"/Title (A\\000 title\\012here) /Producer (\\000\\000Scanner\\000)"
         )
-        document = pages.parse(data, fallback_title="file")
+        document = pages.parse(data, Hints(stem="file"))
         assert document.metadata == {"Title": "A title here", "Producer": "Scanner"}
         assert document.title == "A title here"
-        assert pages.parse(data, title="given").title == "given"
-        assert pages.parse(make([text("x")]), fallback_title="file").title == "file"
+        assert pages.parse(data, Hints(title="given")).title == "given"
+        assert pages.parse(make([text("x")]), Hints(stem="file")).title == "file"
 
 
 class TestHiddenText:
@@ -180,12 +181,12 @@ class TestRefusals:
         with pytest.raises(FailedPrecondition, match="give its password"):
             pages.parse(self.locked())
         with pytest.raises(InvalidArgument, match="does not open") as refused:
-            pages.parse(self.locked(), password="wrong")
+            pages.parse(self.locked(), Hints(password="wrong"))
         assert refused.value.violations[0].field == "password"
-        assert pages.parse(self.locked(), password="user").text == "secret"
+        assert pages.parse(self.locked(), Hints(password="user")).text == "secret"
 
     def test_a_password_that_is_not_needed_does_no_harm(self) -> None:
-        assert pages.parse(make([text("open")]), password="any").text == "open"
+        assert pages.parse(make([text("open")]), Hints(password="any")).text == "open"
 
     @pytest.mark.parametrize(
         "data", [b"%PDF-1.7\n", b"%PDF-1.7\n" + b"x" * 2000], ids=["cut", "noise"]

@@ -1,0 +1,55 @@
+"""What reads one format: the Protocol that every format's file keeps. worker.py lists them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from services.retriever.documents import ParsedDocument
+from services.retriever.parsing.limits import ParseLimits
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What is known of a file beside its bytes.
+
+    `title`: the sender's. `stem`: the file's name without its ending. Both are clean lines. `password`: the sender's,
+    for a file that has one. `ocr`: read the text of scanned pages too. `careful`: this file has crashed the parser
+    once; do without the parts that may have done it.
+    """
+
+    title: str = ""
+    stem: str = ""
+    password: str = ""
+    ocr: bool = False
+    careful: bool = False
+
+    def title_of(self, *found: str) -> str:
+        """The document's title: the sender's, else the first that was found in the file, else the file's name."""
+        return next(filter(None, (self.title, *found, self.stem)), "")
+
+
+NO_HINTS = Hints()
+DEFAULT_LIMITS = ParseLimits()
+Progress = Callable[[int], None]
+"""Called with a page's index before that page is read, which has a time limit of its own (ParseLimits.page_s)."""
+
+
+def unseen(page: int) -> None:
+    """The Progress of somebody who does not watch."""
+
+
+class Parser(Protocol):
+    """Reads the files of one format. It runs in a worker process, which it may crash."""
+
+    def __call__(
+        self,
+        data: bytes,
+        hints: Hints = NO_HINTS,
+        limits: ParseLimits = DEFAULT_LIMITS,
+        progress: Progress = unseen,
+    ) -> ParsedDocument:
+        """The file as pages, sections and clean text (text.py); `text_layer` if it was changed for OCR.
+
+        Raises InvalidArgument for a file that cannot be read, FailedPrecondition for one that needs something else
+        first, ResourceExhausted past a limit. The worker holds every document against max_chars and max_pages.
+        """
