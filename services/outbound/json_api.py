@@ -2,14 +2,18 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import httpx
 
 from services.outbound.failures import from_status, unreachable, unreadable
+from services.rpc.errors import FolioError
 
 MAX_BYTES = 4 * 2**20
+
+# What a status means in one call, where its documentation says more than the table; None for the table.
+Reads = Callable[[int], FolioError | None]
 
 
 class Answer(NamedTuple):
@@ -49,19 +53,24 @@ class JsonApi:
         """Raises FolioError, and TimeoutError when `seconds` have passed (see retries.retrying)."""
         return await self._send(self._http.build_request("GET", path, params=parameters), seconds)
 
-    async def post(self, path: str, body: object, seconds: float) -> Answer:
-        """Raises FolioError, and TimeoutError when `seconds` have passed (see retries.retrying)."""
-        return await self._send(self._http.build_request("POST", path, json=body), seconds)
+    async def post(
+        self, path: str, body: object, seconds: float, reads: Reads | None = None
+    ) -> Answer:
+        """As `get`. `reads` is asked before the table what a status that is no success means."""
+        return await self._send(self._http.build_request("POST", path, json=body), seconds, reads)
 
     async def close(self) -> None:
         """Ends the connections."""
         await self._http.aclose()
 
-    async def _send(self, request: httpx.Request, seconds: float) -> Answer:
+    async def _send(
+        self, request: httpx.Request, seconds: float, reads: Reads | None = None
+    ) -> Answer:
         try:
             async with asyncio.timeout(seconds):
                 response = await self._http.send(request, stream=True)
                 try:
+                    self._check(response, reads)
                     body = await self._read(response)
                 finally:
                     await response.aclose()
@@ -74,9 +83,14 @@ class JsonApi:
             raise unreadable(self.name, "what is not JSON") from None
         return Answer(value, len(request.url.raw_path) + len(request.content))
 
+    def _check(self, response: httpx.Response, reads: Reads | None) -> None:
+        if response.is_success:
+            return
+        if reads and (error := reads(response.status_code)):
+            raise error
+        raise from_status(response.status_code, self.name, response.headers, self._advice)
+
     async def _read(self, response: httpx.Response) -> bytes:
-        if not response.is_success:
-            raise from_status(response.status_code, self.name, response.headers, self._advice)
         body = bytearray()
         async for part in response.aiter_bytes():
             body += part

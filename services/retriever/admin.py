@@ -11,7 +11,7 @@ import psycopg
 
 from services.postgres.admin import Command, act_for, organizations, run, table
 from services.retriever import embedding_column
-from services.retriever.embedders import PROVIDERS, Embedder
+from services.retriever.embedders import EMBEDDERS, Embedder
 from services.retriever.settings import RetrieverSettings
 from services.rpc.providers import load
 
@@ -43,7 +43,9 @@ def prune_cache(admin_url: str, days: int) -> int:
 async def add_model(admin_url: str) -> str:
     """Vectors of the model in the settings, for every chunk; says how many were made."""
     settings = RetrieverSettings.load()
-    embedder: Embedder = await asyncio.to_thread(load(PROVIDERS, settings.embedder), settings)
+    embedder: Embedder = await asyncio.to_thread(
+        load(EMBEDDERS, settings.embedder).create, settings
+    )
     try:
         made = await embedding_column.add(
             admin_url, embedder, list(organizations(admin_url).values())

@@ -9,7 +9,7 @@ from services.postgres import gates
 from services.postgres.migrate import latest
 from services.postgres.pool import alive, open_pool
 from services.retriever import embedding_models
-from services.retriever.embedders import PROVIDERS, Embedder
+from services.retriever.embedders import EMBEDDERS, Embedder
 from services.retriever.parsing import ParseLimits, ParserPool
 from services.retriever.search.hybrid import Searcher
 from services.retriever.servicer import Parts, RetrieverServicer
@@ -21,7 +21,9 @@ from services.rpc.providers import load
 @asynccontextmanager
 async def open_service(settings: RetrieverSettings) -> AsyncIterator["Service"]:
     """Everything that a retriever needs, closed at the end. FailedPrecondition if a gate is shut."""
-    embedder: Embedder = await asyncio.to_thread(load(PROVIDERS, settings.embedder), settings)
+    embedder: Embedder = await asyncio.to_thread(
+        load(EMBEDDERS, settings.embedder).create, settings
+    )
     limits = ParseLimits(workers=settings.parser_workers, max_bytes=settings.max_file_bytes)
     parser = ParserPool(limits)
     # A process of its own: no file that is being read keeps the quotes of an answer waiting.

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from services.retriever.embedders.http import batches
 from services.retriever.embedders.openai_compatible import OpenAICompatibleEmbedder
+from services.retriever.embedders.remote import batches
 from services.retriever.embedders.tei import TEIEmbedder
 from services.retriever.settings import RetrieverSettings
 from services.rpc import deadline
@@ -113,7 +113,7 @@ async def test_vectors_come_back_in_order_and_of_length_one(
 ) -> None:
     texts = [f"text {'x' * n}" for n in range(70)]
     async with serving(handler) as url:
-        embedder = provider(settings(url + base, name, embeddings_batch_texts=32))
+        embedder = provider.create(settings(url + base, name, embeddings_batch_texts=32))
         vectors = await embedder.embed(texts)
         await embedder.close()
     assert vectors.shape == (70, 2)
@@ -136,7 +136,7 @@ async def test_a_passing_failure_is_tried_again(
         )
 
     async with serving(flaky) as url:
-        embedder = provider(settings(url + base, name))
+        embedder = provider.create(settings(url + base, name))
         assert (await embedder.embed(["a"])).shape == (1, 2)
         await embedder.close()
     assert calls == 3
@@ -148,7 +148,7 @@ async def test_a_passing_failure_is_tried_again(
         ((503, {}, {"retry-after": "0"}), Unavailable),
         ((429, {}, {"retry-after": "0"}), ResourceExhausted),
         ((401, {}, {}), FailedPrecondition),
-        ((413, {}, {}), FailedPrecondition),
+        ((413, {}, {}), ResourceExhausted),
         ((200, [[1.0, 2.0], [1.0, 2.0]], {}), Internal),
         ((200, [[1.0, 2.0, 3.0]], {}), Internal),
         ((200, [], {}), Internal),
@@ -160,7 +160,7 @@ async def test_a_wrong_answer_is_an_error_that_says_which(
     answer: Answer, error: type[Exception]
 ) -> None:
     async with serving(lambda path, body: answer) as url:
-        embedder = TEIEmbedder(settings(url, "tei"))
+        embedder = TEIEmbedder.create(settings(url, "tei"))
         with pytest.raises(error):
             await embedder.embed(["a"])
         await embedder.close()
@@ -169,7 +169,7 @@ async def test_a_wrong_answer_is_an_error_that_says_which(
 @pytest.mark.parametrize("data", [[], [{"index": 0}], [{"index": 1, "embedding": [1, 2]}], "no"])
 async def test_an_openai_answer_without_its_rows_is_an_error(data: Any) -> None:
     async with serving(lambda path, body: (200, {"data": data}, {})) as url:
-        embedder = OpenAICompatibleEmbedder(settings(url + "/v1", "openai_compatible"))
+        embedder = OpenAICompatibleEmbedder.create(settings(url + "/v1", "openai_compatible"))
         with pytest.raises(Internal):
             await embedder.embed(["a"])
         await embedder.close()
@@ -177,7 +177,7 @@ async def test_an_openai_answer_without_its_rows_is_an_error(data: Any) -> None:
 
 async def test_a_vector_that_is_not_finite_spoils_only_itself() -> None:
     async with serving(lambda path, body: (200, b"[[NaN, 1.0], [3.0, 4.0]]", {})) as url:
-        embedder = TEIEmbedder(settings(url, "tei"))
+        embedder = TEIEmbedder.create(settings(url, "tei"))
         vectors = await embedder.embed(["a", "b"])
         await embedder.close()
     assert np.isnan(vectors[0]).all()
@@ -186,7 +186,7 @@ async def test_a_vector_that_is_not_finite_spoils_only_itself() -> None:
 
 async def test_a_long_retry_after_does_not_outlast_the_deadline() -> None:
     async with serving(lambda path, body: (503, {}, {"retry-after": "300"})) as url:
-        embedder = TEIEmbedder(settings(url, "tei"))
+        embedder = TEIEmbedder.create(settings(url, "tei"))
         with pytest.raises(Unavailable):
             await asyncio.wait_for(embedder.embed(["a"]), 20)
         await embedder.close()
@@ -194,7 +194,7 @@ async def test_a_long_retry_after_does_not_outlast_the_deadline() -> None:
 
 async def test_a_server_that_hangs_is_left_at_the_deadline() -> None:
     async with serving(lambda path, body: (0, {}, {})) as url:
-        embedder = TEIEmbedder(settings(url, "tei"))
+        embedder = TEIEmbedder.create(settings(url, "tei"))
         deadline.set_current(Deadline.after(0.3))
         with pytest.raises((DeadlineExceeded, Unavailable)):
             await asyncio.wait_for(embedder.embed(["a"]), 20)
@@ -202,7 +202,7 @@ async def test_a_server_that_hangs_is_left_at_the_deadline() -> None:
 
 
 async def test_a_server_that_is_not_there_is_unavailable() -> None:
-    embedder = TEIEmbedder(settings("http://127.0.0.1:1", "tei"))
+    embedder = TEIEmbedder.create(settings("http://127.0.0.1:1", "tei"))
     with pytest.raises(Unavailable):
         await embedder.embed(["a"])
     await embedder.close()
@@ -210,7 +210,7 @@ async def test_a_server_that_is_not_there_is_unavailable() -> None:
 
 def test_missing_settings_are_named() -> None:
     with pytest.raises(FailedPrecondition, match="EMBEDDINGS_DIM"):
-        TEIEmbedder(settings("http://x", "tei", embeddings_dim=0))
+        TEIEmbedder.create(settings("http://x", "tei", embeddings_dim=0))
 
 
 @pytest.mark.parametrize(

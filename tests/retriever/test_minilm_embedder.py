@@ -13,7 +13,7 @@ pytestmark = pytest.mark.integration
 
 async def test_a_query_without_a_known_word_has_no_vector() -> None:
     """Every unknown word is the same token: a question in an unknown script was near to all other such texts."""
-    embedder = MiniLMEmbedder(
+    embedder = MiniLMEmbedder.create(
         RetrieverSettings(internal_secret=SecretStr(SECRET), database_url=SecretStr("unused"))
     )
     texts = ["\u1781\u17d2\u1798\u17c2\u179a", "x" * 3999, "leave for parents"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from services.rpc.errors import FailedPrecondition, Internal, ResourceExhausted, Unavailable
+from services.outbound.failures import unreadable
 
 
 class ScoreType(Enum):
@@ -27,6 +27,8 @@ class PairScorer(Protocol):
     """A cross-encoder. `start` comes first, once; `score` may run many times at once."""
 
     provider: str
+    # Whether the texts stay inside the suite.
+    local: bool
     model: str
     revision: str
     score_type: ScoreType
@@ -44,16 +46,16 @@ class PairScorer(Protocol):
     ) -> list[PairScore]:
         """One score per text, in order, within `seconds`.
 
-        Raises ResourceExhausted (busy), Unavailable (away, too slow), FailedPrecondition (refuses
-        the key or the model's name), InvalidArgument (too long, and `truncate` is off), Internal
-        (an answer that makes no sense).
+        Raises ResourceExhausted (busy, or a call too large), Unavailable (away), FailedPrecondition (refuses the
+        key or the request), InvalidArgument (too long, and `truncate` is off), Internal (an answer that makes no
+        sense), and TimeoutError when `seconds` have passed.
         """
         ...
 
     async def close(self) -> None: ...
 
 
-# Name in FOLIO_CROSSENCODER_PROVIDER -> class; each is constructed by its `create(settings)`.
+# Name in FOLIO_CROSSENCODER_PROVIDER -> class; each is made by its `create(settings)`.
 SCORERS: Mapping[str, str] = {
     "cohere": "services.crossencoder.models.cohere:CohereScorer",
     "onnx": "services.crossencoder.models.onnx:OnnxScorer",
@@ -65,55 +67,16 @@ SCORERS: Mapping[str, str] = {
 }
 
 
-def in_order(count: int, scored: Iterable[tuple[int, float]], provider: str) -> list[PairScore]:
-    """Scores that came with their index, in the order of the texts.
+def in_order(count: int, scored: Iterable[tuple[int, float]], name: str) -> list[PairScore]:
+    """Scores that came with their index, in the order of the texts. `name`: whose they are, for the messages.
 
     Internal unless there is exactly one for each: a missing one would shift the others' meaning.
     """
     by_index: dict[int, float] = {}
     for index, score in scored:
         if not 0 <= index < count or index in by_index:
-            raise Internal(
-                f"{provider} answered for text {index} of {count}, or twice", reason="PROVIDER"
-            )
+            raise unreadable(name, f"a score for text {index} of {count}, or two for one text")
         by_index[index] = float(score)
     if len(by_index) != count:
-        raise Internal(
-            f"{provider} gave {len(by_index)} scores for {count} texts", reason="PROVIDER"
-        )
+        raise unreadable(name, f"{len(by_index)} scores for {count} texts")
     return [PairScore(by_index[index]) for index in range(count)]
-
-
-def failure(
-    provider: str, status: int, retry_after_s: float | None
-) -> ResourceExhausted | Unavailable | FailedPrecondition | Internal:
-    """The error that an HTTP status of a provider means for our caller."""
-    if status == 429:
-        return ResourceExhausted(
-            f"{provider} is over its rate limit; try again later",
-            reason="PROVIDER_BUSY",
-            retry_after_s=retry_after_s,
-        )
-    if status in (408, 424) or status >= 500:
-        return Unavailable(
-            f"{provider} answered {status}; try again later",
-            reason="PROVIDER_AWAY",
-            retry_after_s=retry_after_s,
-        )
-    if status in (401, 402, 403, 404):
-        return FailedPrecondition(
-            f"{provider} answered {status}; check the key, the model's name and the address",
-            reason="PROVIDER_REFUSED",
-        )
-    return Internal(f"{provider} answered {status}", reason="PROVIDER")
-
-
-def retry_after(headers: Mapping[str, str] | None) -> float | None:
-    """Seconds of a Retry-After header (RFC 9110, the form in seconds); None where there is none."""
-    for name, value in (headers or {}).items():
-        if name.lower() == "retry-after":
-            try:
-                return max(0.0, float(value))
-            except ValueError:
-                return None
-    return None

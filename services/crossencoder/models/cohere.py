@@ -6,15 +6,25 @@ import cohere
 import httpx
 from cohere.core.api_error import ApiError
 
-from services.crossencoder.models import PairScore, ScoreType, failure, in_order, retry_after
+from services.crossencoder.models import PairScore, ScoreType, in_order
 from services.crossencoder.settings import CrossEncoderSettings
-from services.rpc.errors import FailedPrecondition, Internal, Unavailable
+from services.outbound.failures import from_status, unreachable, unreadable
+from services.rpc.errors import FailedPrecondition, FolioError
+
+_NAME = "the cohere reranker"
+_ADVICE = {
+    401: "check COHERE_API_KEY",
+    403: "check COHERE_API_KEY",
+    404: "check FOLIO_CROSSENCODER_MODEL and RERANKER_URL",
+    413: "lower FOLIO_CROSSENCODER_BATCH_PAIRS",
+}
 
 
 class CohereScorer:
     """Relevance in 0 to 1. Texts beyond the model's length are cut by Cohere, which cannot refuse."""
 
     provider = "cohere"
+    local = False
     revision = ""
     score_type = ScoreType.RELEVANCE
     concurrency = 4
@@ -52,21 +62,20 @@ class CohereScorer:
                 request_options={"timeout": seconds, "max_retries": 0},
             )
         except ApiError as error:
-            raise self._failure(error) from None
-        except httpx.HTTPError as error:
-            raise Unavailable(
-                f"cohere could not be reached: {type(error).__name__}",
-                reason="PROVIDER_AWAY",
-            ) from None
+            raise _failure(error) from None
+        except httpx.TimeoutException:
+            raise TimeoutError from None
+        except httpx.HTTPError:
+            raise unreachable(_NAME) from None
         scored = [(item.index, item.relevance_score) for item in answer.results or ()]
-        return in_order(len(texts), scored, self.provider)
+        return in_order(len(texts), scored, _NAME)
 
     async def close(self) -> None:
         """The SDK's client closes with the process."""
 
-    def _failure(self, error: ApiError) -> Exception:
-        status = error.status_code
-        # A 200 whose body the SDK could not read.
-        if status is None or status < 400:
-            return Internal("cohere's answer could not be read", reason="PROVIDER")
-        return failure(self.provider, status, retry_after(error.headers))
+
+def _failure(error: ApiError) -> FolioError:
+    # None, and any success: a body that the SDK could not read.
+    if error.status_code is None or error.status_code < 300:
+        return unreadable(_NAME)
+    return from_status(error.status_code, _NAME, error.headers, _ADVICE)

@@ -23,6 +23,7 @@ class OnnxScorer:
     """
 
     provider = "onnx"
+    local = True
     score_type = ScoreType.LOGIT
     concurrency = 1
 

@@ -17,6 +17,7 @@ class SentenceTransformersScorer:
     """Scores are raw logits, in fp32 (half precision gives NaN on some CPUs)."""
 
     provider = "sentence-transformers"
+    local = True
     score_type = ScoreType.LOGIT
     concurrency = 1
 

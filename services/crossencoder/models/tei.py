@@ -1,19 +1,30 @@
 """Text Embeddings Inference's /rerank (https://github.com/huggingface/text-embeddings-inference)."""
 
+import math
 from collections.abc import Sequence
-from typing import Any
 
-import httpx
-
-from services.crossencoder.models import PairScore, ScoreType, failure, in_order, retry_after
+from services.crossencoder.models import PairScore, ScoreType, in_order
 from services.crossencoder.settings import CrossEncoderSettings
-from services.rpc.errors import FailedPrecondition, Internal, InvalidArgument, Unavailable
+from services.outbound.failures import unreadable
+from services.outbound.json_api import JsonApi
+from services.outbound.retries import retrying
+from services.rpc.deadline import Deadline
+from services.rpc.errors import FailedPrecondition, FolioError, InvalidArgument
+
+_NAME = "the tei reranker"
+_ADVICE = {
+    404: "check RERANKER_URL",
+    413: "lower FOLIO_CROSSENCODER_BATCH_PAIRS",
+    422: "check that RERANKER_URL names a reranker",
+}
+_START_S = 10.0
 
 
 class TeiScorer:
     """Any server that speaks TEI's wire format. Scores are raw logits."""
 
     provider = "tei"
+    local = False
     score_type = ScoreType.LOGIT
     concurrency = 4
 
@@ -22,10 +33,7 @@ class TeiScorer:
         self.revision = ""
         self.batch_pairs = batch_pairs or 32
         self._fixed_batch = bool(batch_pairs)
-        # Our own retries, inside the caller's deadline; the transport makes none.
-        self._client = httpx.AsyncClient(
-            base_url=url.rstrip("/"), transport=httpx.AsyncHTTPTransport(retries=0)
-        )
+        self._api = JsonApi(_NAME, url, advice=_ADVICE)
 
     @classmethod
     def create(cls, settings: CrossEncoderSettings) -> "TeiScorer":
@@ -35,9 +43,11 @@ class TeiScorer:
 
     async def start(self) -> None:
         """Reads the server's own account of its model. FailedPrecondition where it is no reranker."""
-        info = await self._send("GET", "/info", None, 10.0)
+        info, _ = await retrying(
+            _NAME, lambda seconds: self._api.get("/info", seconds), Deadline.after(_START_S)
+        )
         if not isinstance(info, dict):
-            raise Internal("tei: /info is not an object", reason="PROVIDER")
+            raise unreadable(_NAME, "a description of itself that is no object")
         kind = info.get("model_type")
         if isinstance(kind, dict) and "reranker" not in kind:
             raise FailedPrecondition(
@@ -60,36 +70,26 @@ class TeiScorer:
             "return_text": False,
             "truncate": truncate,
         }
-        answer = await self._send("POST", "/rerank", body, seconds)
+        answer, _ = await self._api.post("/rerank", body, seconds, None if truncate else _too_long)
         try:
             scored = [
                 # JSON has no NaN; a server that has one sends null.
-                (int(item["index"]), float("nan") if item["score"] is None else item["score"])
+                (int(item["index"]), math.nan if item["score"] is None else float(item["score"]))
                 for item in answer
             ]
-        except (TypeError, KeyError, ValueError):
-            raise Internal("tei: /rerank is not a list of scores", reason="PROVIDER") from None
-        return in_order(len(texts), scored, self.provider)
+        except (TypeError, KeyError, ValueError, OverflowError):
+            raise unreadable(_NAME, "what is not a list of scores") from None
+        return in_order(len(texts), scored, _NAME)
 
     async def close(self) -> None:
-        await self._client.aclose()
+        await self._api.close()
 
-    async def _send(self, method: str, path: str, body: Any, seconds: float) -> Any:
-        try:
-            response = await self._client.request(method, path, json=body, timeout=seconds)
-        except httpx.HTTPError as error:
-            raise Unavailable(
-                f"tei could not be reached: {type(error).__name__}",
-                reason="PROVIDER_AWAY",
-            ) from None
-        if response.status_code in (413, 422):
-            raise InvalidArgument(
-                "tei refused the size of the texts; allow truncation, or send shorter ones",
-                reason="TOO_LONG",
-            )
-        if response.status_code != 200:
-            raise failure(self.provider, response.status_code, retry_after(response.headers))
-        try:
-            return response.json()
-        except ValueError:
-            raise Internal(f"tei: {path} is not JSON", reason="PROVIDER") from None
+
+def _too_long(status: int) -> FolioError | None:
+    """What TEI says, without truncation, of texts that its model cannot read whole."""
+    if status not in (413, 422):
+        return None
+    return InvalidArgument(
+        "a text is longer than the tei reranker's model reads; allow truncation, or send shorter ones",
+        reason="TOO_LONG",
+    )

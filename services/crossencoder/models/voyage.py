@@ -2,18 +2,30 @@
 
 from collections.abc import Sequence
 
+import aiohttp
 from voyageai.client_async import AsyncClient
 from voyageai.error import APIConnectionError, Timeout, VoyageError
 
-from services.crossencoder.models import PairScore, ScoreType, failure, in_order, retry_after
+from services.crossencoder.models import PairScore, ScoreType, in_order
 from services.crossencoder.settings import CrossEncoderSettings
-from services.rpc.errors import FailedPrecondition, Internal, InvalidArgument, Unavailable
+from services.outbound.failures import from_status, unreachable, unreadable
+from services.outbound.retries import MALFORMED
+from services.rpc.errors import FailedPrecondition, FolioError, InvalidArgument
+
+_NAME = "the voyage reranker"
+_ADVICE = {
+    401: "check VOYAGE_API_KEY",
+    403: "check VOYAGE_API_KEY",
+    404: "check FOLIO_CROSSENCODER_MODEL and RERANKER_URL",
+    413: "lower FOLIO_CROSSENCODER_BATCH_PAIRS",
+}
 
 
 class VoyageScorer:
     """Relevance in 0 to 1."""
 
     provider = "voyage"
+    local = False
     revision = ""
     score_type = ScoreType.RELEVANCE
     concurrency = 4
@@ -43,29 +55,30 @@ class VoyageScorer:
             answer = await self._client.rerank(
                 query=query, documents=list(texts), model=self.model, truncation=truncate
             )
-        except (APIConnectionError, Timeout) as error:
-            raise Unavailable(
-                f"voyage could not be reached: {type(error).__name__}",
-                reason="PROVIDER_AWAY",
-            ) from None
+        except Timeout:
+            raise TimeoutError from None
+        # A body that breaks off comes through the SDK as its HTTP client raised it.
+        except (APIConnectionError, aiohttp.ClientError):
+            raise unreachable(_NAME) from None
         except VoyageError as error:
-            raise self._failure(error, truncate) from None
-        except (AttributeError, IndexError, KeyError, TypeError):
-            # The SDK looks the documents up by the answer's index, unchecked.
-            raise Internal("voyage's answer could not be read", reason="PROVIDER") from None
+            raise _failure(error, truncate) from None
+        # The SDK looks the documents up by the answer's index, unchecked.
+        except MALFORMED:
+            raise unreadable(_NAME) from None
         scored = [(item.index, item.relevance_score) for item in answer.results]
-        return in_order(len(texts), scored, self.provider)
+        return in_order(len(texts), scored, _NAME)
 
     async def close(self) -> None:
         """The SDK opens a session per call."""
 
-    def _failure(self, error: VoyageError, truncate: bool) -> Exception:
-        status = error.http_status or 0
-        if status == 400 and not truncate:
-            return InvalidArgument(
-                "voyage refused the request; without truncation, texts must fit its model",
-                reason="TOO_LONG",
-            )
-        if status < 400:
-            return Internal("voyage's answer could not be read", reason="PROVIDER")
-        return failure(self.provider, status, retry_after(error.headers))
+
+def _failure(error: VoyageError, truncate: bool) -> FolioError:
+    status = error.http_status or 0
+    if status == 400 and not truncate:
+        return InvalidArgument(
+            "the voyage reranker refused the request; without truncation, texts must fit its model",
+            reason="TOO_LONG",
+        )
+    if status < 300:
+        return unreadable(_NAME)
+    return from_status(status, _NAME, error.headers, _ADVICE)

@@ -35,5 +35,7 @@ class WebSearch(Protocol):
     """Raises FolioError where the search fails."""
 
     provider: str
+    # Whether the query stays inside the suite.
+    local: bool
 
     async def search(self, query: str, limit: int, deadline: Deadline) -> WebResults: ...

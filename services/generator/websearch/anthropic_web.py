@@ -27,6 +27,7 @@ class AnthropicWebSearch:
     """See WebSearch. Source: platform.claude.com, web search tool."""
 
     provider = "anthropic"
+    local = False
 
     def __init__(self, client: ClaudeClient, model: str, prices: Prices) -> None:
         self._client = client

@@ -16,6 +16,7 @@ class BraveSearch:
     """See WebSearch. Source: api-dashboard.search.brave.com, web search."""
 
     provider = "brave"
+    local = False
 
     def __init__(self, key: str, base_url: str) -> None:
         if not key:

@@ -13,6 +13,7 @@ class SearxngSearch:
     """See WebSearch. Source: docs.searxng.org, search API."""
 
     provider = "searxng"
+    local = False
 
     def __init__(self, url: str) -> None:
         if not url:

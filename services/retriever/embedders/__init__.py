@@ -1,4 +1,4 @@
-"""Texts to vectors. A provider is one file with one class, and one line in PROVIDERS."""
+"""Texts to vectors. A provider is one file with one class, and one line in EMBEDDERS."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,7 +10,8 @@ from services.rpc.errors import Internal
 
 Vectors = NDArray[np.float32]
 
-PROVIDERS = {
+# Name in FOLIO_EMBEDDER -> class; each is made by its `create(settings)`.
+EMBEDDERS = {
     "minilm": "services.retriever.embedders.minilm:MiniLMEmbedder",
     "tei": "services.retriever.embedders.tei:TEIEmbedder",
     "openai_compatible": "services.retriever.embedders.openai_compatible:OpenAICompatibleEmbedder",
@@ -21,6 +22,8 @@ class Embedder(Protocol):
     """`model` and `revision` name the space that the vectors live in; vectors of two spaces are never compared."""
 
     provider: str
+    # Whether the texts stay inside the suite.
+    local: bool
     model: str
     revision: str
     dim: int
@@ -34,7 +37,8 @@ class Embedder(Protocol):
     async def embed(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
         """(n, dim), one row per text in order; rows of length 1, or of NaN where the model gave no usable vector.
 
-        Raises Unavailable, ResourceExhausted or DeadlineExceeded when the provider does not deliver in time.
+        Raises ResourceExhausted (busy, or a batch too large), Unavailable (away or too slow), FailedPrecondition
+        (refuses the key or the request), DeadlineExceeded, and Internal for an answer that makes no sense.
         """
         ...
 
@@ -53,10 +57,10 @@ def normalised(vectors: object, count: int, dim: int) -> Vectors:
         with np.errstate(over="ignore"):
             rows = np.asarray(vectors, np.float32)
     except (TypeError, ValueError, OverflowError):
-        raise Internal("the embedding provider sent rows of unequal length or no numbers") from None
+        raise Internal("the embedding model gave rows of unequal length or no numbers") from None
     if rows.shape != (count, dim):
         raise Internal(
-            f"the embedding provider sent an array of shape {rows.shape}, expected ({count}, {dim}); "
+            f"the embedding model gave an array of shape {rows.shape}, expected ({count}, {dim}); "
             "is EMBEDDINGS_MODEL the model that the index was made with?"
         )
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Self
 
 import numpy as np
 from tokenizers import Encoding
@@ -18,14 +19,20 @@ class MiniLMEmbedder:
     """One inference at a time, in a thread: the model uses the cores by itself."""
 
     provider = "minilm"
+    local = True
 
-    def __init__(self, settings: RetrieverSettings) -> None:
-        self._model = MiniLM.load(max_tokens=settings.embeddings_max_tokens or MiniLM.max_positions)
+    def __init__(self, model: MiniLM) -> None:
+        self._model = model
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="minilm")
         self.model = MiniLM.model_id
         self.revision = MiniLM.revision
         self.dim = MiniLM.dim
-        self.max_tokens = self._model.max_tokens
+        self.max_tokens = model.max_tokens
+
+    @classmethod
+    def create(cls, settings: RetrieverSettings) -> Self:
+        """Reads the model's files."""
+        return cls(MiniLM.load(max_tokens=settings.embeddings_max_tokens or MiniLM.max_positions))
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """WordPiece tokens."""

@@ -5,8 +5,8 @@ The answer is {"data": [{"index": 0, "embedding": [...]}, ...]}; the rows are pu
 
 from typing import Any
 
-from services.retriever.embedders.remote import RemoteEmbedder
-from services.rpc.errors import Internal
+from services.outbound.failures import unreadable
+from services.retriever.embedders.remote import NAME, RemoteEmbedder
 
 
 class OpenAICompatibleEmbedder(RemoteEmbedder):
@@ -15,17 +15,13 @@ class OpenAICompatibleEmbedder(RemoteEmbedder):
     provider = "openai_compatible"
 
     async def _rows(self, texts: list[str]) -> Any:
-        answer = await self._http.post(
+        answer = await self._post(
             "/embeddings", {"model": self.model, "input": texts, "encoding_format": "float"}
         )
         try:
             rows = {int(item["index"]): item["embedding"] for item in answer["data"]}
         except (TypeError, KeyError, ValueError):
-            raise Internal(
-                "the embedding provider's answer has no data with index and embedding"
-            ) from None
+            raise unreadable(NAME, "no data with index and embedding") from None
         if sorted(rows) != list(range(len(texts))) or len(answer["data"]) != len(texts):
-            raise Internal(
-                f"the embedding provider sent {len(answer['data'])} vectors for {len(texts)} texts"
-            )
+            raise unreadable(NAME, f"{len(answer['data'])} vectors for {len(texts)} texts")
         return [rows[index] for index in range(len(texts))]

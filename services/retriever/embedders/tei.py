@@ -11,6 +11,4 @@ class TEIEmbedder(RemoteEmbedder):
     provider = "tei"
 
     async def _rows(self, texts: list[str]) -> Any:
-        return await self._http.post(
-            "/embed", {"inputs": texts, "truncate": True, "normalize": True}
-        )
+        return await self._post("/embed", {"inputs": texts, "truncate": True, "normalize": True})
