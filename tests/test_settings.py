@@ -50,7 +50,7 @@ def test_a_former_name_works_and_says_the_new_one(
     monkeypatch.setenv("FOLIO_SORTS", '["a", "b"]')
     with caplog.at_level(logging.WARNING):
         settings = Renamed.load()
-    assert (settings.reads, settings.kinds) == (7, {"a", "b"})
+    assert (settings.reads, settings.kinds) == (7, frozenset({"a", "b"}))
     assert "FOLIO_LOOKS is now called FOLIO_READS" in caplog.text
     assert "FOLIO_SORTS is now called FOLIO_KINDS" in caplog.text
     assert '"FOLIO_READS": 7' in settings.describe()

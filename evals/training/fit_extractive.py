@@ -44,9 +44,6 @@ from services.generator.words import content_words, names
 from services.minilm.model import MiniLM
 
 SEED = 20250607
-# How a question is asked: as it is, or so that its sources do not answer it.
-WAYS = ("asked", "no paragraph", "no sentence", "swapped", "strange")
-SHARES = (0.5, 0.3, 0.05, 0.05, 0.1)
 # The columns are alike: little data and a weak ridge give large weights against each other.
 SENTENCE_RIDGE, ANSWER_RIDGE = 100.0, 30.0
 # Chosen on the working golden set: docs/results/generator.md has the curve.

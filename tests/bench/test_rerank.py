@@ -21,6 +21,10 @@ COLLECTION = Collection(
 class ByLength(rerank_pb2_grpc.RerankServiceServicer):
     """Longer is better; the question "two" is refused. Answers come back in pairs, the later first."""
 
+    # The benchmark sends streams only.
+    Rerank = rerank_pb2_grpc.RerankServiceServicer.Rerank
+    GetCapabilities = rerank_pb2_grpc.RerankServiceServicer.GetCapabilities
+
     async def StreamRerank(
         self, requests: AsyncIterator[rerank_pb2.StreamRerankRequest], context: Any
     ) -> AsyncIterator[rerank_pb2.StreamRerankResponse]:

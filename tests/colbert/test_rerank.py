@@ -104,7 +104,7 @@ class TestByVectors:
             data=data,
             rows=3,
             dim=4,
-            dtype=f"DTYPE_{dtype}",
+            dtype=vectors_pb2.Dtype.Value(f"DTYPE_{dtype}"),
             scales=struct.pack("<3f", 0.5, 0.5, 0.5) if dtype == "INT8" else b"",
         )
         reply = await rerank(

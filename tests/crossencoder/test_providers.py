@@ -56,7 +56,9 @@ def settings(provider: Provider, name: str, **changes: Any) -> CrossEncoderSetti
 
 
 @asynccontextmanager
-async def stage(chosen: CrossEncoderSettings) -> AsyncIterator[rerank_pb2_grpc.RerankServiceStub]:
+async def stage(
+    chosen: CrossEncoderSettings,
+) -> AsyncIterator["rerank_pb2_grpc.RerankServiceAsyncStub"]:
     scorer = open_scorer(chosen)
     await scorer.start()
     reranker = PairReranker(scorer, chosen.attempts, chosen.attempt_seconds)
@@ -79,7 +81,7 @@ def retry_delay(error: grpc.aio.AioRpcError) -> float | None:
     retry = error_details_pb2.RetryInfo()
     for detail in status.details:
         if detail.Unpack(retry):
-            return retry.retry_delay.ToTimedelta().total_seconds()
+            return float(retry.retry_delay.ToTimedelta().total_seconds())
     return None
 
 

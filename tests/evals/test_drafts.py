@@ -30,7 +30,13 @@ CHUNK = document_pb2.Chunk(
 
 
 class Writer(generator_pb2_grpc.GeneratorServiceServicer):
-    """A generator that answers every request with one text."""
+    """A generator that answers every request with one text, and does nothing else."""
+
+    Expand = generator_pb2_grpc.GeneratorServiceServicer.Expand
+    GetCapabilities = generator_pb2_grpc.GeneratorServiceServicer.GetCapabilities
+    Judge = generator_pb2_grpc.GeneratorServiceServicer.Judge
+    Rewrite = generator_pb2_grpc.GeneratorServiceServicer.Rewrite
+    SearchWeb = generator_pb2_grpc.GeneratorServiceServicer.SearchWeb
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -22,7 +22,8 @@ def ask(question: str = QUESTION, **fields: Any) -> gateway_pb2.AskRequest:
 
 def report(reply: Any, stage: str) -> stage_pb2.StageReport:
     """The last report of a stage."""
-    return [report for report in reply.stages if report.stage == stage][-1]
+    found: list[stage_pb2.StageReport] = [each for each in reply.stages if each.stage == stage]
+    return found[-1]
 
 
 async def events(suite: Suite, request: gateway_pb2.StreamAskRequest) -> list[Any]:

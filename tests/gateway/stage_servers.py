@@ -244,6 +244,10 @@ class RetrieverServer(retriever_pb2_grpc.RetrieverServiceServicer):
 class RerankServer(
     rerank_pb2_grpc.RerankServiceServicer, late_interaction_pb2_grpc.LateInteractionServiceServicer
 ):
+    # The gateway calls neither.
+    Encode = late_interaction_pb2_grpc.LateInteractionServiceServicer.Encode
+    StreamRerank = rerank_pb2_grpc.RerankServiceServicer.StreamRerank
+
     def __init__(self, script: Script, name: str) -> None:
         self.script, self.name = script, name
 

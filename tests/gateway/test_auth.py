@@ -227,7 +227,7 @@ def test_the_token_does_not_choose_its_algorithm() -> None:
     assert (
         authenticate(bearer(jwt.encode(claims(), private, algorithm="RS256"))).organization_id == 5
     )
-    unsigned = jwt.encode(claims(), None, algorithm="none")
+    unsigned = jwt.encode(claims(), "", algorithm="none")
     # PyJWT refuses to sign so; an attacker does not use PyJWT.
     import base64
     import hashlib

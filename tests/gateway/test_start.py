@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -54,7 +55,8 @@ def test_it_serves_and_is_healthy_while_every_stage_is_down(tmp_path: Path) -> N
         ),
         grpc.insecure_channel(address, options=[("grpc.enable_http_proxy", 0)]) as channel,
     ):
-        health = health_pb2_grpc.HealthStub(channel).Check(
+        stub: Any = health_pb2_grpc.HealthStub(channel)
+        health = stub.Check(
             health_pb2.HealthCheckRequest(service="folio.gateway.v1.GatewayService"),
             timeout=30,
             wait_for_ready=True,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-START = {
+START: dict[str, Any] = {
     "type": "message_start",
     "message": {
         "id": "msg_1",

@@ -126,7 +126,7 @@ def test_streamed_and_whole_messages_give_equal_citations() -> None:
     one += streamed.finish()
     message = anthropic.types.Message.model_validate(
         {
-            **START["message"],  # type: ignore[dict-item]
+            **START["message"],
             "content": [
                 {"type": "text", "text": "According to the handbook, "},
                 {"type": "text", "text": "full-time staff get 16 weeks", "citations": [FIRST]},
@@ -519,7 +519,7 @@ async def test_small_tasks_refuse_a_cut_text() -> None:
         **START["message"],
         "content": [{"type": "text", "text": "yes"}],
         "stop_reason": "end_turn",
-    }  # type: ignore[dict-item]
+    }
     async with provider(whole(done), whole({**done, "stop_reason": "max_tokens"})) as spoken:
         llm = AnthropicLlm(ClaudeClient(KEY, spoken.url), "claude-x", PRICES)
         assert (await llm.complete("s", "p", max_tokens=5, seconds=5)).text == "yes"

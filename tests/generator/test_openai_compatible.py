@@ -166,7 +166,7 @@ async def test_a_cut_stream_is_never_complete(kept: int, cut: bool) -> None:
 
 
 # As vLLM and TGI send it.
-ERRORS = {
+ERRORS: dict[str, dict[str, Any]] = {
     "object": {"error": {"message": "engine died", "type": "InternalServerError", "code": 500}},
     "text": {"error": "engine died", "error_type": "generation"},
 }

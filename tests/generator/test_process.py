@@ -6,6 +6,7 @@ import signal
 import socket
 import sys
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -97,7 +98,7 @@ async def test_serves_until_sigterm() -> None:
     )
     try:
         async with grpc.aio.insecure_channel(address) as channel:
-            health = health_pb2_grpc.HealthStub(channel)
+            health: Any = health_pb2_grpc.HealthStub(channel)
             request = health_pb2.HealthCheckRequest(service="folio.generator.v1.GeneratorService")
             for _ in range(300):
                 try:

@@ -113,7 +113,9 @@ async def test_a_caller_who_leaves_ends_the_work(serve: Serve) -> None:
     generator = Waiting()
     async with serve(generator) as stub:
         call = stub.Answer(request("q", "text"), timeout=60)
-        assert (await call.read()).sentence.text == "One."
+        first = await call.read()
+        assert isinstance(first, pb.AnswerResponse)
+        assert first.sentence.text == "One."
         await generator.started.wait()
         call.cancel()
         await asyncio.wait_for(generator.closed.wait(), 10)

@@ -80,7 +80,7 @@ def claude_reply(stop: str = "end_turn", failed: bool = False) -> Reply:
         {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": found},
         {"type": "text", "text": "So it is.", "citations": cites},
     ]
-    return whole({**START["message"], "content": content, "stop_reason": stop})  # type: ignore[dict-item]
+    return whole({**START["message"], "content": content, "stop_reason": stop})
 
 
 def searches(url: str) -> dict[str, WebSearch]:

@@ -25,7 +25,8 @@ def last_hidden_state(
     def normalise(values: Array, name: str) -> Array:
         centred = values - values.mean(axis=-1, keepdims=True)
         scale = np.sqrt(centred.var(axis=-1, keepdims=True) + 1e-12)
-        return centred / scale * tensor[f"{name}.weight"] + tensor[f"{name}.bias"]
+        normal: Array = centred / scale * tensor[f"{name}.weight"] + tensor[f"{name}.bias"]
+        return normal
 
     hidden = normalise(
         tensor["embeddings.word_embeddings.weight"][ids]

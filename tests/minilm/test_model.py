@@ -39,7 +39,9 @@ def test_token_vectors_are_those_of_the_definition(
     for text, item in zip(TEXTS, model.encode(TEXTS, special=True), strict=True):
         ids = model.tokenizer.encode(text).ids[: model.max_tokens]
         if item.truncated:
-            ids[-1] = model.tokenizer.token_to_id("[SEP]")
+            separator = model.tokenizer.token_to_id("[SEP]")
+            assert separator is not None
+            ids[-1] = separator
         expected = last_hidden_state(tensors, ids, layers=6, heads=12)
         expected /= np.linalg.norm(expected, axis=1, keepdims=True)
         np.testing.assert_allclose(item.vectors, expected, atol=2e-5)

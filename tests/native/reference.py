@@ -37,4 +37,5 @@ def as_multiplied(vectors: NDArray[np.float32], dtype: maxsim.Dtype) -> NDArray[
 def unit_vectors(random: np.random.Generator, tokens: int, dim: int) -> NDArray[np.float32]:
     rows = random.standard_normal((tokens, dim)).astype(np.float32)
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.maximum(norms, np.float32(1e-9))
+    unit: NDArray[np.float32] = rows / np.maximum(norms, np.float32(1e-9))
+    return unit

@@ -131,7 +131,7 @@ def test_kinds_that_do_not_go_together() -> None:
     with pytest.raises(ValueError, match="document 1 is Tiles"):
         maxsim.scores(QUERY, [tiles, maxsim.Tiles.from_matrix(DOCUMENT, "fp32")])
     with pytest.raises(TypeError, match="document 1 is a ndarray"):
-        maxsim.scores(QUERY, [tiles, DOCUMENT])
+        maxsim.scores(QUERY, [tiles, DOCUMENT])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="put a single one into a list"):
         maxsim.scores(QUERY, tiles)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="packed for fp32"):
@@ -238,7 +238,8 @@ def score_with_threads() -> None:
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_a_child_process_has_its_own_pool(method: str) -> None:
     score_with_threads()
-    child = multiprocessing.get_context(method).Process(target=score_with_threads)
+    context: Any = multiprocessing.get_context(method)
+    child = context.Process(target=score_with_threads)
     child.start()
     child.join(60)
     assert child.exitcode == 0

