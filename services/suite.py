@@ -28,7 +28,6 @@ from services.postgres.embedded import EmbeddedPostgres
 from services.rpc.errors import FailedPrecondition, Unavailable
 from services.rpc.probe import probe
 
-ROOT = Path(__file__).resolve().parent.parent
 READY_S = 120.0
 STOP_S = 30.0
 GATEWAY_PORT = 7400
@@ -108,8 +107,9 @@ class Suite:
     """`with Suite(folder, ["acme"]) as suite:` runs until the block ends; `suite.client` says how to call it.
 
     `port` is the gateway's, 0 for a free one; `environment` adds to that of every stage, e.g. RERANKER_URL, which
-    also starts the cross-encoder. Raises FailedPrecondition if the folder or the port is in use, Unavailable if a
-    stage does not get ready (with the end of its log).
+    also starts the cross-encoder; relative paths in it start at this process's working folder. Raises
+    FailedPrecondition if the folder or the port is in use, Unavailable if a stage does not get ready (with the end
+    of its log).
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class Suite:
         environment: Mapping[str, str] | None = None,
         say: Say = lambda message: None,
     ) -> None:
-        self.folder = folder
+        self.folder = folder.expanduser().resolve()
         self.stages: list[Stage] = []
         self.client = Client("", {})
         self._organizations = list(organizations)
@@ -240,7 +240,10 @@ class Suite:
         common = {
             **self._environment,
             "FOLIO_INTERNAL_SECRET": self._secret("internal"),
-            "FOLIO_CACHE_DIR": self._environment.get("FOLIO_CACHE_DIR", str(self.folder / "cache")),
+            "FOLIO_CACHE_DIR": self._environment.get("FOLIO_CACHE_DIR")
+            or str(self.folder / "cache"),
+            # A stage finds the modules that this process finds, and nothing in the working folder (-P).
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         }
         for name in names:
             needs_database = (
@@ -264,9 +267,8 @@ class Suite:
         log = self.folder / "logs" / f"{name}.log"
         with log.open("wb") as output:
             process = subprocess.Popen(
-                [sys.executable, "-m", f"services.{name}"],
+                [sys.executable, "-P", "-m", f"services.{name}"],
                 env={**environment, "FOLIO_LISTEN": address, "PYTHONUNBUFFERED": "1"},
-                cwd=ROOT,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -119,12 +119,21 @@ def test_pure_modules_see_neither_grpc_nor_protos(where: str) -> None:
 
 
 def test_the_environment_is_read_in_settings_only() -> None:
-    allowed = {"settings.py", "suite.py"}
+    # The last one sets what other libraries read.
+    allowed = {"settings.py", "suite.py", "services/__init__.py"}
     for path in sources("services", "folio", "native"):
-        if path.name not in allowed and not generated(path):
+        named = {path.name, str(path.relative_to(ROOT))}
+        if not named & allowed and not generated(path):
             assert "os.environ" not in path.read_text(), (
                 f"{path.relative_to(ROOT)} reads the environment"
             )
+
+
+def test_libraries_that_report_to_their_makers_are_imported_where_that_is_off() -> None:
+    reporting = {"onnxruntime", "huggingface_hub", "sentence_transformers", "pylate"}
+    for path in sources("folio", "native", "evals", "bench", "deploy"):
+        loaded = {name.partition(".")[0] for name in imports(path)} & reporting
+        assert not loaded, f"{path.relative_to(ROOT)} imports {sorted(loaded)} without services"
 
 
 def test_no_drawers() -> None:

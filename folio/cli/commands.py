@@ -46,7 +46,9 @@ def shared_options(
     ] = None,
 ) -> None:
     """Options that say which server, and as whom."""
-    context.obj = Profile(address, api_key, organization, folder, tls, ca_certificate)
+    context.obj = Profile(
+        address, api_key, organization, folder.expanduser().resolve(), tls, ca_certificate
+    )
 
 
 @contextmanager

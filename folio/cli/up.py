@@ -3,7 +3,7 @@
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import typer
@@ -14,10 +14,13 @@ from folio.cli.profile import DEFAULT_FOLDER
 from services.rpc.errors import FolioError
 from services.suite import Suite
 
+Handler = Callable[..., object] | int | None
+
 
 def run_until_stopped(folder: Path, organizations: Sequence[str], port: int) -> None:
     """Runs until SIGINT or SIGTERM, or until a stage dies (exit status 1). A signal while it starts ends it too (130).
 
+    After a signal this process is taken for ending: it ignores further ones. Otherwise its handlers are as before.
     Organizations of earlier runs stay; a new folder has at least one, `default`.
     """
     if not organizations and not (folder / "client.json").exists():
@@ -27,7 +30,7 @@ def run_until_stopped(folder: Path, organizations: Sequence[str], port: int) -> 
 
     def stop(*_: object) -> None:
         # One is enough. A second would cut the stopping short, or the end of the process after it.
-        _on_signal(signal.SIG_IGN)
+        _handle(dict.fromkeys(before, signal.SIG_IGN))
         stopping.set()
         raise KeyboardInterrupt
 
@@ -37,7 +40,7 @@ def run_until_stopped(folder: Path, organizations: Sequence[str], port: int) -> 
             raise KeyboardInterrupt
         waiting.update(text)
 
-    _on_signal(stop)
+    before = _handle(dict.fromkeys((signal.SIGINT, signal.SIGTERM), stop))
     suite = Suite(folder, organizations, port=port, say=say)
     up = False
     try:
@@ -57,11 +60,13 @@ def run_until_stopped(folder: Path, organizations: Sequence[str], port: int) -> 
     finally:
         with show.console.status("stopping"):
             suite.stop()
+        if not stopping.is_set():
+            _handle(before)
 
 
-def _on_signal(handler: Callable[..., None] | signal.Handlers) -> None:
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, handler)
+def _handle(handlers: Mapping[signal.Signals, Handler]) -> dict[signal.Signals, Handler]:
+    """Sets these handlers, and returns the former ones."""
+    return {number: signal.signal(number, handler) for number, handler in handlers.items()}
 
 
 def _greet(suite: Suite) -> None:
@@ -72,7 +77,9 @@ def _greet(suite: Suite) -> None:
         f"keys for {escape(names)} are in {escape(str(suite.folder / 'client.json'))}"
     )
     command = sys.argv[0]
-    if suite.folder != DEFAULT_FOLDER:
+    if Path(command).name == "__main__.py":
+        command = f"{sys.executable} -m folio.cli"
+    if suite.folder != DEFAULT_FOLDER.resolve():
         command += f" --folder {suite.folder}"
     if len(suite.client.keys) > 1:
         command += " -o ORGANIZATION"

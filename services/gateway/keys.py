@@ -81,7 +81,10 @@ def _entry(number: int, entry: object) -> ApiKey:
 
 
 class KeyFile:
-    """The keys of a file, read again when it changes. A broken change keeps the keys that were good."""
+    """The keys of a file, read again when it changes. A broken change keeps the keys that were good.
+
+    FailedPrecondition if there is no such file, or it cannot be read, at the start.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -103,18 +106,21 @@ class KeyFile:
             raise Unauthenticated("the API key has expired", reason="EXPIRED_KEY")
         return found.principal()
 
-    def _look(self) -> tuple[int, int, int]:
+    def _look(self) -> tuple[int, ...] | None:
+        """What changes with the file, or with who may read it; None where there is no file."""
         try:
             status = self._path.stat()
         except OSError:
-            return (0, 0, 0)
-        return (status.st_mtime_ns, status.st_size, status.st_ino)
+            return None
+        return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
 
     def _read(self) -> str:
         try:
             return self._path.read_text(encoding="utf-8")
         except FileNotFoundError:
-            return ""
+            raise FailedPrecondition(
+                f"FOLIO_KEYS_FILE names {self._path.absolute()}, which does not exist"
+            ) from None
         except (OSError, UnicodeDecodeError):
             raise FailedPrecondition("FOLIO_KEYS_FILE cannot be read") from None
 
@@ -124,14 +130,19 @@ class KeyFile:
             return
         self._checked_at = now
         stamp = self._look()
-        if stamp != self._stamp:
-            self._stamp = stamp
-            try:
-                self._keys = parse(self._read())
-            except FailedPrecondition as error:
-                log.error(
-                    "the keys file is broken; the former keys stay", extra={"error": error.message}
-                )
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        if stamp is None:
+            log.error("the keys file was removed; no key is valid")
+            self._keys = ()
+            return
+        try:
+            self._keys = parse(self._read())
+        except FailedPrecondition as error:
+            log.error(
+                "the keys file is broken; the former keys stay", extra={"error": error.message}
+            )
 
 
 def create(
@@ -172,6 +183,9 @@ def write_private(path: Path, text: str) -> None:
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            if path.exists() and os.geteuid() == 0:
+                # A key that root adds must not take the file away from the service that reads it.
+                os.fchown(file.fileno(), path.stat().st_uid, path.stat().st_gid)
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

@@ -83,7 +83,12 @@ def graph_file(directory: Path, cache_dir: Path) -> Path:
     file's name carries its own SHA-256, checked on every call; a damaged one is made again.
     """
     weights = checked(directory, "model.safetensors")
-    cache_dir = cache_dir.expanduser()
+    try:
+        cache_dir = cache_dir.expanduser()
+    except RuntimeError:
+        raise FailedPrecondition(
+            "this user has no home folder; set FOLIO_CACHE_DIR", reason="CACHE_DIR"
+        ) from None
     prefix = f"all-minilm-l6-v2-{REVISION}-v{_GRAPH_VERSION}"
     for path in sorted(cache_dir.glob(f"{prefix}-*.onnx")):
         if hashlib.sha256(path.read_bytes()).hexdigest()[:16] == path.stem.rsplit("-", 1)[1]:

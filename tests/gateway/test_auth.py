@@ -1,6 +1,7 @@
 """Who may call: keys, tokens, scopes. Refused before any work."""
 
 import json
+import os
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -165,6 +166,56 @@ def test_a_revoked_key_is_refused_and_a_broken_file_keeps_the_good_keys(
     path.write_text("keys: []")
     with pytest.raises(Unauthenticated):
         known.principal(key)
+
+
+def test_a_file_that_becomes_readable_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`keys create` as root, then chown: between the two the service cannot read the file."""
+    monkeypatch.setattr(keys, "CHECK_S", 0.0)
+    path = tmp_path / "keys.yaml"
+    keys.create(path, organization_id=1)
+    known = keys.KeyFile(path)
+    second = keys.create(path, organization_id=2)
+
+    def refused(*_: object, **__: object) -> str:
+        raise PermissionError
+
+    with monkeypatch.context() as unreadable:
+        unreadable.setattr(Path, "read_text", refused)
+        with pytest.raises(Unauthenticated):
+            known.principal(second)
+    path.chmod(0o640)
+    assert known.principal(second).organization_id == 2
+
+
+def test_a_file_that_is_removed_has_no_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keys, "CHECK_S", 0.0)
+    path = tmp_path / "keys.yaml"
+    key = keys.create(path, organization_id=1)
+    known = keys.KeyFile(path)
+    path.unlink()
+    with pytest.raises(Unauthenticated):
+        known.principal(key)
+    path.touch()
+    again = keys.create(path, organization_id=2)
+    assert known.principal(again).organization_id == 2
+
+
+def test_a_file_that_is_named_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(FailedPrecondition, match="FOLIO_KEYS_FILE names"):
+        keys.KeyFile(tmp_path / "keys.yaml")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives a file away")
+def test_another_key_leaves_the_file_to_its_owner(tmp_path: Path) -> None:
+    path = tmp_path / "keys.yaml"
+    keys.create(path, organization_id=1)
+    os.chown(path, 65534, 65534)
+    keys.create(path, organization_id=2)
+    assert (path.stat().st_uid, path.stat().st_mode & 0o777) == (65534, 0o600)
 
 
 @pytest.mark.parametrize(

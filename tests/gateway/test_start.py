@@ -19,8 +19,8 @@ from services.gateway.web_rules import WebRules
 from services.rpc.errors import FailedPrecondition
 from services.suite import free_port
 
-# Nothing there yet: a key that is made later is found.
-KEYS = {"FOLIO_KEYS_FILE": "/nowhere/keys.yaml"}
+# A file without a key.
+KEYS = {"FOLIO_KEYS_FILE": os.devnull}
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -80,6 +80,7 @@ def test_it_serves_and_is_healthy_while_every_stage_is_down(tmp_path: Path) -> N
         ({"FOLIO_RERANKERS": "bm25=localhost:1"}, b"FOLIO_RERANKERS"),
         ({"FOLIO_JWT_ALGORITHM": "RS256"}, b"FOLIO_JWT_KEY"),
         ({}, b"FOLIO_KEYS_FILE"),
+        ({"FOLIO_KEYS_FILE": "/no/keys"}, b"FOLIO_KEYS_FILE names /no/keys, which does not exist"),
         ({"RAG_ANSWER_THRESHOLD": "7"}, b"RAG_ANSWER_THRESHOLD"),
         ({**KEYS, "FOLIO_CALIBRATION": "/nowhere"}, b"FOLIO_CALIBRATION"),
         ({**KEYS, "FOLIO_WEB_RULES": "/nowhere"}, b"FOLIO_WEB_RULES"),

@@ -203,6 +203,7 @@ class ParserPool:
         try:
             child = await asyncio.create_subprocess_exec(
                 sys.executable,
+                "-P",
                 "-m",
                 "services.retriever.parsing.worker",
                 json.dumps(asdict(limits)),

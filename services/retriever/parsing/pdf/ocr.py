@@ -35,7 +35,7 @@ def add_text_layer(data: bytes, wall_s: float) -> bytes:
     with tempfile.TemporaryDirectory(prefix="folio-ocr-") as folder:
         source, target = Path(folder, "scan.pdf"), Path(folder, "text.pdf")
         source.write_bytes(data)
-        command = [sys.executable, "-m", "ocrmypdf", "--skip-text", "--output-type", "pdf"]
+        command = [sys.executable, "-P", "-m", "ocrmypdf", "--skip-text", "--output-type", "pdf"]
         command += ["--jobs", "1", "--quiet", str(source), str(target)]
         try:
             done = subprocess.run(command, timeout=wall_s, capture_output=True, check=False)
