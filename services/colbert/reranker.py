@@ -19,7 +19,8 @@ from services.colbert.cache import TileCache
 from services.colbert.chunks import Chunks
 from services.colbert.encoding import Document, Encoding, Query
 from services.colbert.scoring import Scorer
-from services.colbert.store import Filter, TokenStore
+from services.colbert.store import TokenStore
+from services.postgres.filters import Filter
 from services.rerank.ranking import Outcome
 from services.rpc.errors import FailedPrecondition, InvalidArgument
 from services.rpc.identity import Principal

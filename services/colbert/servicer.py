@@ -3,13 +3,12 @@
 import asyncio
 import functools
 from collections.abc import AsyncIterator
-from datetime import date
 from typing import Any
 
 import grpc
 import numpy as np
 
-from folio.common.v1 import document_pb2, stage_pb2
+from folio.common.v1 import stage_pb2
 from folio.rerank.v1 import (
     late_interaction_pb2,
     late_interaction_pb2_grpc,
@@ -21,7 +20,7 @@ from services.colbert.encoding import Query
 from services.colbert.matrices import pack, unpack, unpack_documents
 from services.colbert.reranker import MAX_QUERY_TOKENS, Options, Reranker, Scored
 from services.colbert.settings import ColbertSettings
-from services.colbert.store import Filter
+from services.postgres.filters import filter_from
 from services.rerank import wire
 from services.rerank.stream import stream
 from services.rpc import identity
@@ -104,7 +103,7 @@ class ColbertServicer(
         async with self._gate:
             query = await self._reranker.query(principal, request.text)
             hits, scored = await self._reranker.search(
-                principal, query, _filter(request.filter), request.limit
+                principal, query, filter_from(request.filter), request.limit
             )
         return late_interaction_pb2.SearchExactResponse(
             hits=[
@@ -205,20 +204,3 @@ class ColbertServicer(
             unpack_documents, given.tokens, list(given.lengths), "document_vectors"
         )
         return await self._reranker.rerank_vectors(query, documents, options)
-
-
-def _filter(message: document_pb2.Filter) -> Filter:
-    return Filter(
-        documents=list(message.document_ids) or None,
-        collections=list(message.collections) or None,
-        kinds=list(message.kinds) or None,
-        published_from=_date(message.published_from, "filter.published_from"),
-        published_until=_date(message.published_until, "filter.published_until"),
-    )
-
-
-def _date(text: str, field: str) -> date | None:
-    try:
-        return date.fromisoformat(text) if text else None
-    except ValueError:
-        raise InvalidArgument.field(field, "is no date of the calendar") from None

@@ -7,9 +7,9 @@ prunes partitions.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
 
 from native.maxsim import Tiles
+from services.postgres.filters import Filter, condition
 from services.postgres.pool import TenantPool, tenant
 from services.rpc.errors import NotFound
 from services.rpc.identity import Principal
@@ -56,29 +56,16 @@ order by c.ordinal
 """
 
 # Plan: the organization's partition, by its primary key; the filter is applied to the rows.
-_FILTERED = """
+_FILTER = condition(
+    document_id="c.document_id", collection="l.name", kind="c.kind", published_on="c.published_on"
+)
+_FILTERED = f"""
 select c.id from chunks c
 left join collections l on l.organization_id = c.organization_id and l.id = c.collection_id
-where c.organization_id = %(organization)s and c.live
-    and (%(documents)s::bigint[] is null or c.document_id = any(%(documents)s))
-    and (%(collections)s::text[] is null or l.name = any(%(collections)s))
-    and (%(kinds)s::text[] is null or c.kind = any(%(kinds)s))
-    and (%(published_from)s::date is null or c.published_on >= %(published_from)s)
-    and (%(published_until)s::date is null or c.published_on <= %(published_until)s)
+where c.organization_id = %(organization)s and c.live and {_FILTER}
 order by c.id
 limit %(limit)s
 """
-
-
-@dataclass(frozen=True)
-class Filter:
-    """Restricts a search; None is no restriction. Dates are inclusive."""
-
-    documents: list[int] | None = None
-    collections: list[str] | None = None
-    kinds: list[str] | None = None
-    published_from: date | None = None
-    published_until: date | None = None
 
 
 @dataclass(frozen=True)
@@ -191,15 +178,11 @@ class TokenStore:
         """Ids of the visible chunks that pass a filter, at most `limit`, ascending."""
         async with tenant(self._pool, principal) as connection:
             cursor = await connection.execute(
-                _FILTERED,
+                _FILTERED.encode(),
                 {
                     "organization": principal.organization_id,
-                    "documents": wanted.documents,
-                    "collections": wanted.collections,
-                    "kinds": wanted.kinds,
-                    "published_from": wanted.published_from,
-                    "published_until": wanted.published_until,
                     "limit": limit,
+                    **wanted.parameters(),
                 },
             )
             return [row[0] for row in await cursor.fetchall()]

@@ -1,7 +1,6 @@
 """A request as the pipeline sees it: whose limits, which stages, and how long there is."""
 
 from dataclasses import dataclass
-from datetime import date
 
 from folio.common.v1 import document_pb2
 from folio.gateway.v1 import gateway_pb2
@@ -10,6 +9,7 @@ from services.gateway.scope import Restriction
 from services.gateway.settings import GatewaySettings
 from services.rpc.deadline import Deadline
 from services.rpc.errors import InvalidArgument
+from services.rpc.fields import day
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,7 @@ class Call:
 def restriction_of(filter: document_pb2.Filter) -> Restriction:
     """The caller's own filter. InvalidArgument if its dates are none, or end before they begin."""
     for name in ("published_from", "published_until"):
-        value = getattr(filter, name)
-        if value:
-            try:
-                date.fromisoformat(value)
-            except ValueError:
-                raise InvalidArgument.field(f"filter.{name}", "there is no such day") from None
+        day(getattr(filter, name), f"filter.{name}")
     if (
         filter.published_from
         and filter.published_until

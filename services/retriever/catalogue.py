@@ -9,8 +9,9 @@ from datetime import date
 
 from psycopg.rows import class_row
 
+from services.postgres.filters import Filter
 from services.postgres.pool import Connection
-from services.retriever.records import DOCUMENT_FILTER, ChunkRecord, DocumentRecord, Filter
+from services.retriever.records import DOCUMENT_FILTER, ChunkRecord, DocumentRecord
 from services.rpc.errors import InvalidArgument, NotFound
 
 _RECORD = """

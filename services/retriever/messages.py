@@ -5,14 +5,14 @@ from datetime import date
 
 from folio.common.v1 import document_pb2, stage_pb2
 from folio.retriever.v1 import retriever_pb2 as pb
+from services.postgres.filters import filter_from
 from services.retriever.catalogue import ScopeDocument
 from services.retriever.documents import Box
 from services.retriever.ingest.pipeline import Ingested, Progress
-from services.retriever.records import ChunkRecord, DocumentRecord, Filter
+from services.retriever.records import ChunkRecord, DocumentRecord
 from services.retriever.search.hybrid import Found, Hit, Purpose, Query, Request, Step
 from services.retriever.search.passages import Passage
 from services.retriever.viewing import Region
-from services.rpc.errors import InvalidArgument
 
 _STATUS = {
     "READY": document_pb2.DOCUMENT_STATUS_READY,
@@ -36,29 +36,8 @@ _PURPOSE = {
 }
 
 
-def day(text: str, field: str) -> date | None:
-    """A date, or none for an empty text. InvalidArgument for 2025-02-30, which the proto's pattern lets through."""
-    if not text:
-        return None
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise InvalidArgument.field(field, "is not a day of the calendar") from None
-
-
 def _iso(value: date | None) -> str:
     return value.isoformat() if value else ""
-
-
-def filter_from(message: document_pb2.Filter) -> Filter:
-    """Empty parts restrict nothing."""
-    return Filter(
-        tuple(message.document_ids),
-        tuple(message.collections),
-        tuple(message.kinds),
-        day(message.published_from, "filter.published_from"),
-        day(message.published_until, "filter.published_until"),
-    )
 
 
 def search_request(message: pb.SearchRequest, default_limit: int) -> Request:

@@ -3,36 +3,12 @@
 from dataclasses import dataclass
 from datetime import date, datetime
 
+from services.postgres.filters import condition
 
-@dataclass(frozen=True)
-class Filter:
-    """Parts are ANDed, the values within a part ORed; empty means no restriction."""
-
-    document_ids: tuple[int, ...] = ()
-    collections: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()
-    published_from: date | None = None
-    published_until: date | None = None
-
-    def parameters(self) -> dict[str, object]:
-        """For the conditions in queries; null where there is no restriction."""
-        return {
-            "document_ids": list(self.document_ids) or None,
-            "collections": list(self.collections) or None,
-            "kinds": list(self.kinds) or None,
-            "published_from": self.published_from,
-            "published_until": self.published_until,
-        }
-
-
-# Conditions on documents_versions v joined with documents d and collections k: all filters are of whole documents.
-DOCUMENT_FILTER = """
-    (%(document_ids)s::bigint[] is null or d.id = any(%(document_ids)s))
-    and (%(collections)s::text[] is null or k.name = any(%(collections)s))
-    and (%(kinds)s::text[] is null or v.kind = any(%(kinds)s))
-    and (%(published_from)s::date is null or v.published_on >= %(published_from)s)
-    and (%(published_until)s::date is null or v.published_on <= %(published_until)s)
-"""
+# All filters are of whole documents: over document_versions v, joined with documents d and collections k.
+DOCUMENT_FILTER = condition(
+    document_id="d.id", collection="k.name", kind="v.kind", published_on="v.published_on"
+)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from google.protobuf import json_format
 from folio.common.v1 import stage_pb2
 from folio.retriever.v1 import retriever_pb2 as pb
 from folio.retriever.v1 import retriever_pb2_grpc
+from services.postgres.filters import filter_from
 from services.postgres.gates import Facts
 from services.postgres.pool import TenantPool, tenant
 from services.retriever import catalogue, messages, query_log
@@ -121,7 +122,7 @@ class RetrieverServicer(retriever_pb2_grpc.RetrieverServiceServicer):
                 principal.organization_id,
                 request.page_size or DEFAULT_PAGE_SIZE,
                 request.page_token,
-                messages.filter_from(request.filter),
+                filter_from(request.filter),
             )
         return pb.ListDocumentsResponse(
             documents=[messages.document(record) for record in found], next_page_token=token

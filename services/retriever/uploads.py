@@ -9,7 +9,6 @@ from weakref import WeakValueDictionary
 
 from folio.retriever.v1 import retriever_pb2 as pb
 from services.postgres.pool import TenantPool
-from services.retriever import messages
 from services.retriever.embedders import Embedder
 from services.retriever.ingest import embedding_cache
 from services.retriever.ingest.claims import Upload
@@ -19,6 +18,7 @@ from services.retriever.parsing.text import clean_line
 from services.retriever.settings import RetrieverSettings
 from services.rpc import identity
 from services.rpc.errors import Aborted, InvalidArgument, ResourceExhausted
+from services.rpc.fields import day
 from services.rpc.limits import Gate
 
 Requests = AsyncIterator[pb.IngestDocumentRequest]
@@ -160,7 +160,7 @@ def upload_from(
     if not file_name:
         raise InvalidArgument.field("file_name", "has no visible character")
     kind, title = clean_line(header.kind, 100), clean_line(header.title)
-    published_on = messages.day(header.published_on, "published_on")
+    published_on = day(header.published_on, "published_on")
     media_type = clean_line(header.media_type, 200)
     shaping = [kind, title, header.published_on, *filter(None, [media_type])]
     return Upload(

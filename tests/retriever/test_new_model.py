@@ -8,10 +8,10 @@ import psycopg
 import pytest
 
 from services.postgres import admin
+from services.postgres.filters import Filter
 from services.postgres.pool import tenant
 from services.retriever import embedding_column, embedding_models
 from services.retriever.embedders import Vectors, normalised
-from services.retriever.records import Filter
 from services.retriever.search import legs
 from services.rpc.errors import FailedPrecondition, NotFound
 from services.rpc.identity import Principal
@@ -53,7 +53,7 @@ async def test_column_backfill_index_switch_drop(retriever: Retriever, postgres:
         column = await embedding_models.column_of(pool, embedder)
         assert column == "embedding_example_letters_26"
         async with tenant(pool, Principal(organization)) as connection:
-            within = await legs.scope(connection, organization, Filter())
+            within = await legs.visible(connection, organization, Filter())
             query = (await embedder.embed(["zzz quiz puzzle"]))[0]
             for exact_below in (0, 10**9):
                 found = await legs.dense(connection, within, column, query, 5, exact_below)

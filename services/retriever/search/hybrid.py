@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from services.postgres.filters import Filter
 from services.postgres.pool import Connection, TenantPool, tenant
 from services.retriever import catalogue
 from services.retriever.embedders import Embedder, Vectors
-from services.retriever.records import ChunkRecord, Filter
+from services.retriever.records import ChunkRecord
 from services.retriever.search import legs, lexical, vocabulary
 from services.retriever.search.fusion import fuse
-from services.retriever.search.legs import Ranked, Scope
+from services.retriever.search.legs import Ranked, Visible
 from services.rpc import deadline
 from services.rpc.errors import FolioError, InvalidArgument
 from services.rpc.identity import Principal
@@ -128,7 +129,7 @@ class Searcher:
             statement_seconds=max(0.05, deadline.remaining()),
             snapshot=True,
         ) as connection:
-            within = await legs.scope(connection, principal.organization_id, request.filter)
+            within = await legs.visible(connection, principal.organization_id, request.filter)
             lists = _Lists()
             lists.dense = await self._dense(connection, within, vectors, depth, steps)
             corrected = await self._sparse(connection, within, request, depth, lists, steps)
@@ -160,7 +161,7 @@ class Searcher:
     async def _dense(
         self,
         connection: Connection,
-        within: Scope,
+        within: Visible,
         vectors: Sequence[Vectors | None],
         depth: int,
         steps: list[Step],
@@ -184,7 +185,7 @@ class Searcher:
     async def _sparse(
         self,
         connection: Connection,
-        within: Scope,
+        within: Visible,
         request: Request,
         depth: int,
         lists: _Lists,

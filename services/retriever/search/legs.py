@@ -11,9 +11,10 @@ import numpy as np
 from pgvector import Vector
 from psycopg import sql
 
+from services.postgres.filters import Filter
 from services.postgres.pool import Connection
 from services.retriever.embedders import Vectors
-from services.retriever.records import DOCUMENT_FILTER, Filter
+from services.retriever.records import DOCUMENT_FILTER
 from services.retriever.search import lexical
 
 Ranked = list[tuple[int, float]]
@@ -49,7 +50,7 @@ _SPARSE = (Path(__file__).parent / "sparse.sql").read_text().encode()
 
 
 @dataclass(frozen=True)
-class Scope:
+class Visible:
     """What a search may return: `eligible` chunks, of `documents` (null for all of the organization)."""
 
     organization_id: int
@@ -57,7 +58,7 @@ class Scope:
     documents: list[int] | None
 
 
-async def scope(connection: Connection, organization_id: int, chosen: Filter) -> Scope:
+async def visible(connection: Connection, organization_id: int, chosen: Filter) -> Visible:
     """Resolves the filter to documents, once for both legs."""
     row = await (
         await connection.execute(
@@ -65,11 +66,11 @@ async def scope(connection: Connection, organization_id: int, chosen: Filter) ->
         )
     ).fetchone()
     assert row is not None
-    return Scope(organization_id, row[0], None if chosen == Filter() else list(row[1]))
+    return Visible(organization_id, row[0], None if chosen == Filter() else list(row[1]))
 
 
 async def dense(
-    connection: Connection, within: Scope, column: str, vector: Vectors, k: int, exact_below: int
+    connection: Connection, within: Visible, column: str, vector: Vectors, k: int, exact_below: int
 ) -> Ranked:
     """(id, cosine similarity), nearest first: min(k, eligible) of them, less chunks without a vector.
 
@@ -99,7 +100,7 @@ async def dense(
 
 
 async def sparse(
-    connection: Connection, within: Scope, query: str, k: int, *, k1: float = K1, b: float = B
+    connection: Connection, within: Visible, query: str, k: int, *, k1: float = K1, b: float = B
 ) -> Ranked:
     """(id, BM25 score), best first; only chunks that hold a word of the query, any word."""
     cursor = await connection.execute(

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
+from services.postgres.filters import Filter
 from services.postgres.pool import TenantPool, tenant
-from services.retriever.records import Filter
 from services.retriever.search import legs
 from services.rpc.identity import Principal
 from tests.retriever.conftest import Retriever
@@ -52,7 +52,7 @@ async def test_scores_equal_the_formula(
             )
         ).fetchall()
         documents = [re.findall(r"\w+", text) for _, text in rows]
-        within = await legs.scope(connection, tenant_id, Filter())
+        within = await legs.visible(connection, tenant_id, Filter())
         for query in (["wax"], ["wax", "wtx"], WORDS, ["wax", "absentword"]):
             expected = {
                 row[0]: score

@@ -11,9 +11,9 @@ from pgvector import Vector
 
 from folio.common.v1 import document_pb2, stage_pb2
 from folio.retriever.v1 import retriever_pb2 as pb
+from services.postgres.filters import Filter
 from services.postgres.pool import TenantPool, tenant
 from services.retriever.ingest import publish
-from services.retriever.records import Filter
 from services.retriever.search import legs
 from services.rpc.errors import Unavailable
 from services.rpc.identity import Principal
@@ -314,7 +314,7 @@ async def test_a_one_percent_filter_returns_every_row_it_can_with_the_index_forc
             (Filter(kinds=("ten",)), 200),
             (Filter(), 2000),
         ):
-            within = await legs.scope(connection, organization, chosen)
+            within = await legs.visible(connection, organization, chosen)
             assert within.eligible == eligible
             for _ in range(5):
                 query = generator.normal(size=384).astype(np.float32)
@@ -338,7 +338,7 @@ async def test_an_index_that_gives_up_early_is_made_up_for_by_an_exact_scan(
     query = np.random.default_rng(3).normal(size=384).astype(np.float32)
     async with tenant(pool, Principal(filled), ef_search=40) as connection:
         await connection.execute("set local hnsw.max_scan_tuples = 1")
-        within = await legs.scope(connection, filled, Filter(kinds=("one",)))
+        within = await legs.visible(connection, filled, Filter(kinds=("one",)))
         found = await legs.dense(connection, within, "embedding_minilm", query, 50, exact_below=0)
         exact = await legs.dense(
             connection, within, "embedding_minilm", query, 50, exact_below=10**9
@@ -388,7 +388,7 @@ async def test_scores_are_bit_identical_after_another_tenant_writes(
 
     async def scores() -> list[tuple[int, float]]:
         async with tenant(pool, Principal(one)) as connection:
-            within = await legs.scope(connection, one, Filter())
+            within = await legs.visible(connection, one, Filter())
             return await legs.sparse(connection, within, "common word5 other7", 50)
 
     before = await scores()
