@@ -1,1 +1,1 @@
-"""The pairwise stage: a model reads the question and a candidate together and says how well they fit."""
+"""Pairwise reranking: a model reads the question and a candidate together and says how well they fit."""

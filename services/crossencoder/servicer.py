@@ -1,7 +1,7 @@
-"""The stage's RPCs: unpack, call the reranker, pack."""
+"""RerankService: unpack, call the reranker, pack."""
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Any
 
 import grpc
@@ -33,10 +33,6 @@ class CrossEncoderServicer(rerank_pb2_grpc.RerankServiceServicer):
         self._reranker = reranker
         self._settings = settings
         self._gate = Gate(settings.max_concurrency, settings.max_queue)
-
-    def register(self, server: grpc.aio.Server) -> Sequence[str]:
-        rerank_pb2_grpc.add_RerankServiceServicer_to_server(self, server)
-        return ["folio.rerank.v1.RerankService"]
 
     async def Rerank(
         self, request: rerank_pb2.RerankRequest, context: Context
@@ -97,5 +93,5 @@ def _require_texts(request: rerank_pb2.RerankRequest) -> None:
         )
     if request.options.alignments:
         raise FailedPrecondition(
-            "a cross-encoder has no alignments; ask the colbert stage", reason="NO_ALIGNMENTS"
+            "a cross-encoder has no alignments; ask colbert", reason="NO_ALIGNMENTS"
         )

@@ -1,4 +1,4 @@
-"""Every environment variable of the crossencoder stage."""
+"""Every environment variable of the crossencoder."""
 
 from pydantic import Field, SecretStr
 
@@ -6,7 +6,7 @@ from services.rpc.settings import ServerSettings
 
 
 class CrossEncoderSettings(ServerSettings):
-    """Settings of the pairwise stage. Without a model the stage is not run: there is no default."""
+    """Settings of the crossencoder. There is no default model: without one, the service is not run."""
 
     listen: str = Field("127.0.0.1:7403", description="host:port to serve gRPC on")
     provider: str = Field(

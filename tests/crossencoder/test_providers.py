@@ -11,9 +11,7 @@ from google.rpc import error_details_pb2, status_pb2
 from folio.common.v1 import stage_pb2
 from folio.failure import DETAILS_KEY
 from folio.rerank.v1 import rerank_pb2, rerank_pb2_grpc
-from services.crossencoder.__main__ import open_scorer
-from services.crossencoder.reranker import PairReranker
-from services.crossencoder.servicer import CrossEncoderServicer
+from services.crossencoder.assembly import open_service
 from services.crossencoder.settings import CrossEncoderSettings
 from services.rpc.errors import FailedPrecondition
 from services.rpc.identity import Principal
@@ -56,16 +54,13 @@ def settings(provider: Provider, name: str, **changes: Any) -> CrossEncoderSetti
 
 
 @asynccontextmanager
-async def stage(
+async def serve(
     chosen: CrossEncoderSettings,
 ) -> AsyncIterator["rerank_pb2_grpc.RerankServiceAsyncStub"]:
-    scorer = open_scorer(chosen)
-    await scorer.start()
-    reranker = PairReranker(scorer, chosen.attempts, chosen.attempt_seconds)
-    servicer = CrossEncoderServicer(reranker, chosen)
-    async with running("crossencoder", servicer.register, Principal(1)) as channel:
-        yield rerank_pb2_grpc.RerankServiceStub(channel)
-    await scorer.close()
+    async with open_service(chosen) as service:
+        await service.warm_up()
+        async with running("crossencoder", service.register, Principal(1)) as channel:
+            yield rerank_pb2_grpc.RerankServiceStub(channel)
 
 
 async def refused(
@@ -90,7 +85,7 @@ every = pytest.mark.parametrize("name", ["tei", "cohere", "voyage"])
 
 @every
 async def test_scores_come_in_the_callers_order(provider: Provider, name: str) -> None:
-    async with stage(settings(provider, name)) as stub:
+    async with serve(settings(provider, name)) as stub:
         reply = await stub.Rerank(Request(text="q", texts=texts(*TEXTS)), timeout=30)
     assert [r.score for r in reply.results] == pytest.approx([0, 0.7, 0.2, 0.4, 0, 0.2])
     assert [r.rank for r in reply.results] == [5, 1, 3, 2, 6, 4]
@@ -102,7 +97,7 @@ async def test_long_batches_are_split_and_blank_texts_are_not_sent(
     provider: Provider, name: str
 ) -> None:
     bodies = [f"text {'e' * n}" for n in range(9)]
-    async with stage(settings(provider, name)) as stub:
+    async with serve(settings(provider, name)) as stub:
         reply = await stub.Rerank(Request(text="q", texts=texts(" ", *bodies, "")), timeout=30)
         nothing = await stub.Rerank(Request(text="q", texts=texts()), timeout=30)
     sent = [body.get("texts") or body["documents"] for body in provider.requests]
@@ -114,14 +109,14 @@ async def test_long_batches_are_split_and_blank_texts_are_not_sent(
 
 @every
 async def test_duplicates_keep_their_places(provider: Provider, name: str) -> None:
-    async with stage(settings(provider, name)) as stub:
+    async with serve(settings(provider, name)) as stub:
         reply = await stub.Rerank(Request(text="q", texts=texts("e", "ee", "e")), timeout=30)
     assert [r.score for r in reply.results] == pytest.approx([0.1, 0.2, 0.1])
 
 
 @every
 async def test_a_score_that_is_not_finite_is_never_silent(provider: Provider, name: str) -> None:
-    async with stage(settings(provider, name)) as stub:
+    async with serve(settings(provider, name)) as stub:
         reply = await stub.Rerank(Request(text="q", texts=texts("nan", "e", "x")), timeout=30)
     assert [r.status for r in reply.results] == [
         rerank_pb2.CANDIDATE_STATUS_NOT_FINITE,
@@ -149,7 +144,7 @@ async def test_an_answer_that_does_not_fit_is_an_error(
         return answer
 
     provider.alter = alter
-    async with stage(settings(provider, name)) as stub:
+    async with serve(settings(provider, name)) as stub:
         error = await refused(stub, Request(text="q", texts=texts("a", "b", "c")))
     assert error.code() is grpc.StatusCode.INTERNAL
     assert name in (error.details() or "")
@@ -158,7 +153,7 @@ async def test_an_answer_that_does_not_fit_is_an_error(
 @every
 async def test_a_busy_or_absent_provider_is_asked_again(provider: Provider, name: str) -> None:
     provider.faults = [BUSY, AWAY]
-    async with stage(settings(provider, name)) as stub:
+    async with serve(settings(provider, name)) as stub:
         reply = await stub.Rerank(Request(text="q", texts=texts("e")), timeout=30)
     assert reply.results[0].score == pytest.approx(0.1)
     assert len(provider.requests) == 3
@@ -177,7 +172,7 @@ async def test_when_tries_are_used_up_the_caller_learns_when_to_come_back(
     provider: Provider, name: str, fault: Fault, code: grpc.StatusCode
 ) -> None:
     provider.faults = [fault] * 10
-    async with stage(settings(provider, name, attempts=2)) as stub:
+    async with serve(settings(provider, name, attempts=2)) as stub:
         error = await refused(stub, Request(text="q", texts=texts("e")))
     assert error.code() is code
     assert retry_delay(error) == 1.0
@@ -188,7 +183,7 @@ async def test_when_tries_are_used_up_the_caller_learns_when_to_come_back(
 @every
 async def test_a_long_retry_after_is_passed_on_and_not_slept(provider: Provider, name: str) -> None:
     provider.faults = [Fault(429, {"message": "busy", "detail": "busy"}, {"retry-after": "300"})]
-    async with stage(settings(provider, name)) as stub:
+    async with serve(settings(provider, name)) as stub:
         error = await refused(stub, Request(text="q", texts=texts("e")), timeout=20)
     assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
     assert retry_delay(error) == 300
@@ -198,7 +193,7 @@ async def test_a_long_retry_after_is_passed_on_and_not_slept(provider: Provider,
 @every
 async def test_a_refused_key_is_no_reason_to_try_again(provider: Provider, name: str) -> None:
     provider.faults = [Fault(401, {"message": "no", "detail": "no", "error": "no"})]
-    async with stage(settings(provider, name)) as stub:
+    async with serve(settings(provider, name)) as stub:
         error = await refused(stub, Request(text="q", texts=texts("e")))
     assert error.code() is grpc.StatusCode.FAILED_PRECONDITION
     assert len(provider.requests) == 1
@@ -207,7 +202,7 @@ async def test_a_refused_key_is_no_reason_to_try_again(provider: Provider, name:
 @every
 async def test_a_body_that_is_not_json_is_an_error(provider: Provider, name: str) -> None:
     provider.faults = [Fault(200, "<html>gateway</html>")] * 5
-    async with stage(settings(provider, name)) as stub:
+    async with serve(settings(provider, name)) as stub:
         error = await refused(stub, Request(text="q", texts=texts("e")))
     assert error.code() in (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNAVAILABLE)
     assert "html" not in (error.details() or "")
@@ -215,7 +210,7 @@ async def test_a_body_that_is_not_json_is_an_error(provider: Provider, name: str
 
 @every
 async def test_what_only_late_interaction_does_is_refused(provider: Provider, name: str) -> None:
-    async with stage(settings(provider, name)) as stub:
+    async with serve(settings(provider, name)) as stub:
         by_id = Request(text="q", chunk_ids=rerank_pb2.ChunkIds(ids=[1]))
         aligned = Request(text="q", texts=texts("a"), options=Options(alignments=True))
         for request in (by_id, aligned):
@@ -237,7 +232,7 @@ async def test_truncation_is_the_providers_to_refuse(provider: Provider, name: s
     request = Request(
         text="q", texts=texts("e"), options=Options(truncation=rerank_pb2.TRUNCATION_NONE)
     )
-    async with stage(settings(provider, name)) as stub:
+    async with serve(settings(provider, name)) as stub:
         if name == "cohere":
             error = await refused(stub, request)
             assert error.code() is grpc.StatusCode.FAILED_PRECONDITION
@@ -269,7 +264,7 @@ async def test_what_is_sent_is_the_documented_body(provider: Provider) -> None:
         },
     }
     for name, body in expected.items():
-        async with stage(settings(provider, name)) as stub:
+        async with serve(settings(provider, name)) as stub:
             await stub.Rerank(Request(text="q", texts=texts("e")), timeout=30)
         assert provider.requests[-1] == body
         assert provider.authorizations[-1] == ("" if name == "tei" else "Bearer key")
@@ -277,15 +272,16 @@ async def test_what_is_sent_is_the_documented_body(provider: Provider) -> None:
 
 async def test_tei_with_an_embedding_model_is_refused_at_start(provider: Provider) -> None:
     provider.info["model_type"] = {"embedding": {"pooling": "cls"}}
-    scorer = open_scorer(settings(provider, "tei"))
-    with pytest.raises(FailedPrecondition, match="no reranker but: embedding"):
-        await scorer.start()
+    async with open_service(settings(provider, "tei")) as service:
+        with pytest.raises(FailedPrecondition, match="is not a reranker but: embedding"):
+            await service.warm_up()
 
 
-def test_without_a_model_the_stage_refuses_to_start() -> None:
+async def test_without_a_model_the_service_refuses_to_start() -> None:
     bare = CrossEncoderSettings.model_validate({"internal_secret": "x" * 32})
     with pytest.raises(FailedPrecondition, match="no cross-encoder is configured"):
-        open_scorer(bare)
+        async with open_service(bare):
+            pass
 
 
 async def test_the_stream_goes_on_past_errors(provider: Provider) -> None:
@@ -296,7 +292,7 @@ async def test_the_stream_goes_on_past_errors(provider: Provider) -> None:
                 request = Request(text="q", chunk_ids=rerank_pb2.ChunkIds(ids=[1]))
             yield rerank_pb2.StreamRerankRequest(correlation_id=str(n), request=request)
 
-    async with stage(settings(provider, "tei")) as stub:
+    async with serve(settings(provider, "tei")) as stub:
         answers = {a.correlation_id: a async for a in stub.StreamRerank(requests(), timeout=30)}
     assert answers["5"].error.code == grpc.StatusCode.FAILED_PRECONDITION.value[0]
     assert {n: answers[n].response.results[0].score for n in ("0", "11")} == pytest.approx(

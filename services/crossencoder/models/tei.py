@@ -51,7 +51,7 @@ class TeiScorer:
         kind = info.get("model_type")
         if isinstance(kind, dict) and "reranker" not in kind:
             raise FailedPrecondition(
-                f"the model behind RERANKER_URL is no reranker but: {', '.join(kind)}",
+                f"the model behind RERANKER_URL is not a reranker but: {', '.join(kind)}",
                 reason="NOT_A_RERANKER",
             )
         self.model = str(info.get("model_id") or self.model or "unnamed")
