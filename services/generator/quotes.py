@@ -6,7 +6,8 @@ from bisect import bisect_right
 
 from services.generator.answers import Span
 from services.generator.sentences import split
-from services.generator.words import STOP_WORDS, Word, numbers, words
+from services.generator.words import Word, numbers, words
+from services.text.words import STOP_WORDS
 
 # Shares of a sentence's words below which a span of the source does not support it.
 MIN_SUPPORT = 0.5

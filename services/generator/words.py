@@ -2,45 +2,24 @@
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 
-STOP_WORDS = frozenset(
-    """
-    a about above after again against all also am an and any are aren't as at be because been
-    before being below between both but by can could did do does doing don't down during each
-    few for from further had has have having he her here hers him his how i if in into is isn't
-    it its itself just me more most my no nor not of off on once only or other our out over own
-    same she should so some such than that the their them then there these they this those
-    through to too under until up us very was we were what when where which while who whom whose
-    why will with would you your tell give list explain describe please may might must shall
-    many much long often kind type name called according
-    """.split()  # noqa: SIM905
-)
+from services.text.codes import is_exact
+from services.text.dates import MONTH_ABBREVIATIONS, MONTHS, WEEKDAYS
+from services.text.numbers import CARDINALS, MULTIPLES, ORDINALS
+from services.text.scripts import ONE_CHARACTER_WORDS
+from services.text.words import STOP_WORDS, stem
 
 # A word, a number (1,234.5; 12%), or a code (AB-1200/3): letters and digits with inner joints. One CJK character
 # is one word, as the model's tokenizer has it.
 _WORD = re.compile(
-    r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]"
-    r"|[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]+(?:[-./,'’_][^\W_\u3040-\u30ff\u3400-\u9fff]+)*"
+    rf"[{ONE_CHARACTER_WORDS}]"
+    rf"|[^\W_{ONE_CHARACTER_WORDS}]+(?:[-./,'’_][^\W_{ONE_CHARACTER_WORDS}]+)*"
 )
 _NUMBER = re.compile(r"\d[\d,.]*")
-_WORD_NUMBERS = frozenset(
+_NUMBER_WORDS = CARDINALS | ORDINALS.keys() | MULTIPLES.keys() | {"several", "none"}
+_TIME = frozenset({*MONTHS, *MONTH_ABBREVIATIONS, *WEEKDAYS}) | frozenset(
     """
-    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
-    fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty
-    ninety hundred thousand million billion trillion dozen half twice once first second third
-    fourth fifth sixth seventh eighth ninth tenth both several none
-    """.split()  # noqa: SIM905
-)
-_MONTHS = frozenset(
-    """
-    january february march april may june july august september october november december jan
-    feb mar apr jun jul aug sep sept oct nov dec
-    """.split()  # noqa: SIM905
-)
-_TIME = _MONTHS | frozenset(
-    """
-    monday tuesday wednesday thursday friday saturday sunday century decade year years month
+    century decade year years month
     months week weeks day days hour hours minute minutes annually daily weekly monthly quarterly
     spring summer autumn winter today
     """.split()  # noqa: SIM905
@@ -62,30 +41,12 @@ class Word:
 
     @property
     def is_code(self) -> bool:
-        """Letters and digits in one word, or digits with joints: a part number, a paragraph, a date."""
-        return any(char.isdigit() for char in self.text) and any(
-            char.isalpha() or char in "-/_" for char in self.text
-        )
+        """A part number, a paragraph, a date."""
+        return is_exact(self.text)
 
     @property
     def is_name(self) -> bool:
         return self.text[0].isupper()
-
-
-@lru_cache(maxsize=4096)
-def stem(word: str) -> str:
-    """Lower case without the commonest English endings. Crude on purpose: the vectors do the rest."""
-    word = word.lower().replace("’", "'")
-    word = word.removesuffix("'s").removesuffix("'")
-    if word[:1].isdigit():
-        return word.replace(",", "")
-    if len(word) > 4 and word.endswith("ies"):
-        return word[:-3] + "y"
-    for ending in ("ing", "ed", "es", "s", "ly"):
-        if word.endswith(ending) and len(word) - len(ending) >= 4 and not word.endswith("ss"):
-            word = word[: -len(ending)]
-            break
-    return word[:-1] if word.endswith("e") and len(word) > 4 else word
 
 
 def words(text: str) -> list[Word]:
@@ -119,7 +80,7 @@ def names(question: str) -> list[Word]:
 
 
 def has_number(candidates: list[Word]) -> bool:
-    return any(word.is_number or word.text.lower() in _WORD_NUMBERS for word in candidates)
+    return any(word.is_number or word.text.lower() in _NUMBER_WORDS for word in candidates)
 
 
 def has_date(candidates: list[Word]) -> bool:

@@ -25,8 +25,8 @@ CODE = re.compile(
 _WITH_UNIT = re.compile(r"(\d+(?:[.,]\d+)*)([a-z]{1,3}|percent|weeks?|days?)", re.IGNORECASE)
 _HYPHENATED_UNIT = re.compile(r"(\d+)-([a-z]+(?:-[a-z]+)*)", re.IGNORECASE)
 
-# Letters before digits, in one word: E-47, K65, SK-50-Q. Not 12-month, 3rd, 2024/25.
-PART_NUMBER = r"[^\W\d_]+[-_/.]?\d[\w/.-]*"
+# Letters before digits, in one word: E-47, K65, SK-50-Q, GR-EP2. Not 12-month, 3rd, 2024/25.
+PART_NUMBER = r"[^\W\d_]+(?:[-_/.][^\W\d_]+)*[-_/.]?\d[\w/.-]*"
 _PART_NUMBER = re.compile(PART_NUMBER)
 
 _DIGIT_CODE = re.compile(r"(?=.*\d)(?:.*[^\W\d_].*|\D*\d+(?:[^\w\s]+\d+)+.*|[+#]\S*\d.*)$")

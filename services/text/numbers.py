@@ -18,17 +18,20 @@ SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10*
 # "5 m" may be five metres as well.
 SHORT_SCALES = {"k": 10**3, "m": 10**6, "mn": 10**6, "bn": 10**9, "b": 10**9}
 ORDINALS = {word: value for value, word in enumerate(_ORDINAL_NAMES.split(), 1)}
-# What multiplies or divides without being a number.
+# Counts without being a number.
 MULTIPLES = {
     "once": Decimal(1),
     "twice": Decimal(2),
     "thrice": Decimal(3),
-    "single": Decimal(1),
-    "double": Decimal(2),
-    "triple": Decimal(3),
     "both": Decimal(2),
     "dozen": Decimal(12),
     "half": Decimal("0.5"),
+}
+# May count, and more often does not: a single-stage pump, the second quarter.
+LOOSE_MULTIPLES = {
+    "single": Decimal(1),
+    "double": Decimal(2),
+    "triple": Decimal(3),
     "quarter": Decimal("0.25"),
 }
 FRACTIONS = {"½": Decimal("0.5"), "¼": Decimal("0.25"), "¾": Decimal("0.75")}

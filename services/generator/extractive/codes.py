@@ -5,14 +5,12 @@ import re
 from services.generator.extractive.question import Question
 from services.generator.extractive.windows import Candidate
 from services.generator.words import words
-
-# Letters before digits, in one word: E-47, K65, SK-50-Q. Not 12-month, 3rd, 2024/25.
-_CODE = re.compile(r"[^\W\d_]+[-_/.]?\d[\w/.-]*")
+from services.text.codes import is_part_number
 
 
 def codes(text: str) -> frozenset[str]:
     """The codes of a text, lower case, without joints: e47 of E-47."""
-    return frozenset(_plain(word.text) for word in words(text) if _CODE.fullmatch(word.text))
+    return frozenset(_plain(word.text) for word in words(text) if is_part_number(word.text))
 
 
 def said(candidate: Candidate) -> frozenset[str]:

@@ -13,8 +13,9 @@ from services.generator.extractive.layout import Line
 from services.generator.extractive.question import Question
 from services.generator.extractive.reader import Marked, mark, reader
 from services.generator.extractive.windows import Candidate, Weights, Window
-from services.generator.words import STOP_WORDS, content_words, numbers, words
+from services.generator.words import content_words, numbers, words
 from services.minilm.model import TokenVectors
+from services.text.words import STOP_WORDS
 
 # Names of the columns, in order; the fitted coefficients are stored by name.
 SENTENCE_FEATURES = (

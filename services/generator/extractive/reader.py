@@ -31,9 +31,10 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from services.generator.words import STOP_WORDS, words
+from services.generator.words import words
 from services.minilm.model import TokenVectors
 from services.rpc.errors import DataLoss
+from services.text.words import STOP_WORDS
 
 LAYERS = 2
 HEADS = 4

@@ -20,10 +20,11 @@ from services.generator.extractive.features import Encoder
 from services.generator.judges import Judgement
 from services.generator.sentences import split
 from services.generator.settings import GeneratorSettings
-from services.generator.words import STOP_WORDS, content_words, numbers, words
+from services.generator.words import content_words, numbers, words
 from services.minilm.model import MiniLM
 from services.rpc.deadline import Deadline
 from services.rpc.errors import DeadlineExceeded, Internal
+from services.text.words import STOP_WORDS
 
 FEATURES = (
     "similarity",  # mean over the sentence's content tokens of the best token of any evidence

@@ -5,7 +5,9 @@ Precision first: a question asked back for nothing costs more than a search with
 
 import re
 
-from services.generator.words import STOP_WORDS, Word, words
+from services.generator.words import Word, words
+from services.text.dates import MONTHS, WEEKDAYS
+from services.text.words import STOP_WORDS
 
 # What a noun follows.
 _BEFORE_NOUN = frozenset(
@@ -27,8 +29,8 @@ _ADVERBS = frozenset(
 _ADVERB = r"(?:(?:\w+ly|so|too|very|quite|not|still|more|less|also|even) ){0,2}"
 _WEATHER = r"(?:rain|snow|freez|thunder|storm|hail|cold|hot|warm|dark|wet|icy|windy|foggy)"
 _TIMES = (
-    r"(?:january|february|march|april|may|june|july|august|september|october|november|december|(?:mon|tues|wednes|thurs"
-    r"|fri|satur|sun)day|spring|summer|autumn|winter|christmas|easter|midnight|noon|late|early|time|\d)"
+    rf"(?:{'|'.join([*MONTHS, *WEEKDAYS])}|spring|summer|autumn|winter|christmas|easter|midnight|noon|late|early|time"
+    r"|\d)"
 )
 # "It" that means nothing: "is it possible to", "it takes a week to", "it's freezing", "is it true that".
 _EXPLETIVE = re.compile(

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from services.generator.rewrite.antecedent import named_inside, without_expletives
 from services.generator.sentences import split
-from services.generator.words import STOP_WORDS, Word, words
+from services.generator.words import Word, words
+from services.text.words import STOP_WORDS
 
 # Words that stand for something said before.
 _PRONOUN = re.compile(

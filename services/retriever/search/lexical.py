@@ -10,6 +10,9 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from services.text.codes import is_indexed
+from services.text.scripts import INDEXED_IN_PAIRS
+
 MAX_CODE_CHARS = 64
 MAX_QUERY_WORDS = 256
 MAX_QUERY_CHARS = 8192
@@ -17,16 +20,8 @@ _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 
 _TOKEN = re.compile(r"\S+")
 _OPENING, _CLOSING = "([{<\"'`\u201c\u2018\u00ab\u201e*", ")]}>\"'`\u201d\u2019\u00bb,;:!?*."
-_DIGIT_CODE = re.compile(r"(?=.*\d)(?:.*[^\W\d_].*|\D*\d+(?:[^\w\s]+\d+)+.*|[+#]\S*\d.*)$")
-_SYMBOL_CODE = re.compile(r".*[^\W_](?:[+#]{1,2}|[&@_\\]\w.*)$|^\.[^\W\d_]\w*$")
-_CAPITAL_CODE = re.compile(r"[A-Z]{1,5}(?:[./-][A-Z0-9]{1,8})+$")
 _WORD = re.compile(r"[^\W\d_]{3,32}")
-# Scripts that are written without spaces: kana, Han, Hangul (spaced, but inflected), Thai, Lao, Khmer, Myanmar.
-_UNSPACED_CHARS = (
-    "\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff"
-    "\U00020000-\U0003ffff"
-)
-_UNSPACED = re.compile(f"[{_UNSPACED_CHARS}]+")
+_UNSPACED = re.compile(f"[{INDEXED_IN_PAIRS}]+")
 
 
 def codes(text: str) -> list[str]:
@@ -34,13 +29,9 @@ def codes(text: str) -> list[str]:
     found: dict[str, None] = {}
     for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text)):
         token = match.group().lstrip(_OPENING).rstrip(_CLOSING)
-        if 2 <= len(token) <= MAX_CODE_CHARS and _is_code(token):
+        if 2 <= len(token) <= MAX_CODE_CHARS and is_indexed(token):
             found.setdefault(token.lower())
     return list(found)
-
-
-def _is_code(token: str) -> bool:
-    return bool(_DIGIT_CODE.match(token) or _SYMBOL_CODE.match(token) or _CAPITAL_CODE.match(token))
 
 
 def code_term(code: str) -> str:
