@@ -3,12 +3,11 @@
 import re
 import unicodedata
 
+from services.text.invisible import without_invisible
+
 # Letters of other alphabets that look Latin: enough of them to read an order that hides behind them.
 _LOOKALIKES = str.maketrans(
     "асԁеһіјорԛѕхуԝѵАВСЕНІЈКМОРЅТХΑΒΕΖΗΙΚΜΝΟΡΤΥΧοι", "acdehijopqsxywvABCEHIJKMOPSTXABEZHIKMNOPTYXoi"
-)
-_INVISIBLE = re.compile(
-    "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
 )
 
 _ORDER = re.compile(
@@ -45,5 +44,5 @@ def is_injection(sentence: str) -> bool:
 
 def _plain(text: str) -> str:
     """The text as a person sees it: no invisible characters, no lookalikes, single spaces."""
-    shown = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).translate(_LOOKALIKES)
+    shown = unicodedata.normalize("NFKC", without_invisible(text)).translate(_LOOKALIKES)
     return " ".join(shown.split())

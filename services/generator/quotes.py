@@ -7,6 +7,7 @@ from bisect import bisect_right
 from services.generator.answers import Span
 from services.generator.sentences import split
 from services.generator.words import Word, numbers, words
+from services.text.invisible import without_invisible
 from services.text.words import STOP_WORDS
 
 # Shares of a sentence's words below which a span of the source does not support it.
@@ -14,8 +15,11 @@ MIN_SUPPORT = 0.5
 
 
 def blank(text: str) -> bool:
-    """Whether nothing of a text can be seen: white space, zero-width and control characters only."""
-    return all(char.isspace() or unicodedata.category(char) in {"Cf", "Cc", "Cn"} for char in text)
+    """Whether nothing of a text can be seen: white space, invisible and control characters only."""
+    return all(
+        char.isspace() or unicodedata.category(char) in {"Cc", "Cn"}
+        for char in without_invisible(text)
+    )
 
 
 def encodable(text: str) -> str:

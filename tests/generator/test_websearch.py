@@ -29,12 +29,12 @@ KEY = "canary-key-31c9"
 ROWS = [
     ("Leave <b>law</b>", "https://example.org/leave", "16&nbsp;weeks\u200b of\nleave"),
     ("Script", "javascript:alert(1)", "x"),
-    ("Other", "http://example.com/a?b=c", "text"),
+    ("Other", "http://example.com/a?b=c", "te\U000e0041xt \u0645\u06cc\u200c\u062e\u2066"),
     ("Twice", "https://example.org/leave", "again"),
 ]
 RESULTS = (
     WebResult("Leave law", "https://example.org/leave", "16 weeks of leave"),
-    WebResult("Other", "http://example.com/a?b=c", "text"),
+    WebResult("Other", "http://example.com/a?b=c", "text \u0645\u06cc\u200c\u062e"),
 )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from services.generator.websearch import WebResult
+from services.text.invisible import without_hidden
 
 MAX_TITLE_CHARS = 200
 MAX_SNIPPET_CHARS = 1000
@@ -29,14 +30,14 @@ def clean(found: Iterable[tuple[str, str, str]], limit: int) -> tuple[WebResult,
 
 
 def plain(text: str, limit: int) -> str:
-    """No markup, no control or invisible characters, no line breaks; at most `limit` characters."""
+    """No markup, no control or hidden characters, no line breaks; at most `limit` characters."""
     shown = html.unescape(_TAG.sub(" ", text))
     # Once more: the entities may have spelled tags.
     shown = _TAG.sub(" ", shown)
     kept = "".join(
         " " if char.isspace() else char
-        for char in shown
-        if char.isspace() or unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co", "Cn"}
+        for char in without_hidden(shown)
+        if char.isspace() or unicodedata.category(char) not in {"Cc", "Cs", "Co", "Cn"}
     )
     return " ".join(kept.split())[:limit]
 

@@ -7,9 +7,13 @@ from typing import Any
 from services.generator.answers import Source
 from services.generator.instructions import RULES, title
 from services.generator.quotes import blank, encodable
+from services.text.invisible import SHAPING, without_hidden
 
 SYSTEM = f"""{RULES}
 - End every sentence with the numbers of the documents it comes from, in square brackets: [1] or [1][3]."""
+
+# The tag that fences a document, whatever stands between its letters that a model might read over.
+_FENCE = re.compile(rf"<(?=[\s/{SHAPING}]*{f'[{SHAPING}]*'.join('document')})", re.IGNORECASE)
 
 
 def citable(sources: Sequence[Source]) -> list[Source]:
@@ -37,5 +41,5 @@ def request(
 
 
 def _inert(text: str) -> str:
-    """The text without anything that would end its own document or open another."""
-    return re.sub(r"<(?=/?document\b)", "‹", encodable(text), flags=re.IGNORECASE)
+    """The text without anything that would end its own document or open another, and without hidden characters."""
+    return _FENCE.sub("‹", without_hidden(encodable(text)))
