@@ -8,6 +8,7 @@ from services.gateway.grounding.numbers import LONG_WORD
 from services.gateway.grounding.quotes import SourceText, Span, find
 from services.gateway.grounding.support import flips_negation, missing_figures
 from services.gateway.grounding.text import neutralise
+from services.text.invisible import without_invisible
 
 MAX_SENTENCES = 200
 MAX_QUOTES = 50
@@ -91,11 +92,11 @@ def check_sentence(sentence: DraftSentence, sources: Sequence[SourceText]) -> Ch
     reasons: list[str] = []
     if len(sentence.quotes) > MAX_QUOTES:
         return CheckedSentence(text, (), (f"it has more than {MAX_QUOTES} quotes",))
-    if len(text) > MAX_CHARACTERS or LONG_WORD.search(text):
+    if len(text) > MAX_CHARACTERS or LONG_WORD.search(without_invisible(text)):
         return CheckedSentence(text, (), ("it is too long, or a word of it is, to be checked",))
     for draft in sentence.quotes:
         if not 0 <= draft.source < len(sources):
-            reasons.append("it cites a source that there is not")
+            reasons.append("it cites a source that does not exist")
             continue
         source = sources[draft.source]
         span = find(draft.text, source, draft.char_start)

@@ -7,6 +7,11 @@ announcements ("Here is what the documents say:"), hedges about the answer itsel
 import re
 from enum import StrEnum
 
+from services.text.codes import CODE, measure
+from services.text.dates import MONTHS, WEEKDAYS
+from services.text.invisible import without_invisible
+from services.text.numbers import CARDINALS, FRACTIONS
+
 
 class Fact(StrEnum):
     """Why a sentence needs a source."""
@@ -19,30 +24,18 @@ class Fact(StrEnum):
     STATEMENT = "statement"
 
 
-_MONTH_NAMES = """
-    january february march april may june july august september october november december
-"""
-_NUMBER_NAMES = """
-    zero two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
-    nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion half twice thrice
-    dozen percent
-"""
-MONTHS = _MONTH_NAMES.split()
-NUMBER_WORDS = _NUMBER_NAMES.split()
+# "One" is a pronoun more often.
+_NUMBER_WORDS = (CARDINALS - {"one"}) | {"half", "twice", "thrice", "dozen", "percent"}
 
 _DATE = re.compile(
     rf"\b(?:\d{{4}}-\d{{2}}-\d{{2}}|\d{{1,2}}[/.]\d{{1,2}}[/.]\d{{2,4}}|(?:1[89]|20)\d\d"
     rf"|\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:{'|'.join(MONTHS)})|(?:{'|'.join(MONTHS[:4] + MONTHS[5:])}|may\s+\d)"
-    rf"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|q[1-4])\b",
+    rf"|(?:{'|'.join(WEEKDAYS)})s?|q[1-4])\b",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(rf"\d|[½¼¾]|\b(?:{'|'.join(NUMBER_WORDS)})\b", re.IGNORECASE)
-# Letters and digits in one word, or joined by hyphens, slashes and underscores; a path, an address, a version.
-_CODE = re.compile(
-    r"\b(?=[A-Za-z0-9_/-]*\d)(?=[A-Za-z0-9_/-]*[A-Za-z])[A-Za-z0-9]+(?:[-_/][A-Za-z0-9]+)*\b"
-    r"|\b[A-Z]{2,}[-_/][A-Z0-9]+\b|https?://\S+|\b[A-Za-z0-9_.+-]+@[A-Za-z0-9-]+\.\w+|\bv?\d+\.\d+\.\d+\b|\b[a-z]+_[a-z_]+\b"
+_NUMBER = re.compile(
+    rf"\d|[{''.join(FRACTIONS)}]|\b(?:{'|'.join(sorted(_NUMBER_WORDS))})\b", re.IGNORECASE
 )
-_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s|m|km|kg|mm|cm|h|am|pm)", re.IGNORECASE)
 _INSTRUCTION = re.compile(
     r"\b(?:must|shall|should|may not|cannot|can't|can not|need(?:s)? to|ha(?:ve|s) to|required|requires?|mandatory|"
     r"prohibited|forbidden|not (?:allowed|permitted)|do not|don't|never|always|ought to|allowed to|permitted)\b",
@@ -91,13 +84,13 @@ _CAPITALISED = frozenset({"I", "OK", "TV", "PDF"})
 
 def facts(sentence: str) -> frozenset[Fact]:
     """What in a sentence needs a source; empty if it needs none."""
-    text = sentence.strip().strip("*_#>- \t")
+    text = without_invisible(sentence).strip().strip("*_#>- \t")
     if not any(character.isalnum() for character in text):
         return frozenset()
     found: set[Fact] = set()
     if _DATE.search(text):
         found.add(Fact.DATE)
-    if any(not _ORDINAL.fullmatch(match.group()) for match in _CODE.finditer(text)):
+    if any(not measure(match.group()) for match in CODE.finditer(text)):
         found.add(Fact.CODE)
     if _NUMBER.search(text) and not found:
         found.add(Fact.NUMBER)

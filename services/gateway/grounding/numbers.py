@@ -5,39 +5,31 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-from services.gateway.grounding.factual import MONTHS
+from services.text.codes import CODE, measure
+from services.text.dates import MONTHS, month
+from services.text.invisible import without_invisible
+from services.text.numbers import (
+    FRACTIONS,
+    HUNDRED,
+    LOOSE_MULTIPLES,
+    MULTIPLES,
+    ORDINALS,
+    SCALES,
+    SHORT_SCALES,
+    TENS,
+    UNITS,
+)
 
-_UNIT_NAMES = """
-    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-    eighteen nineteen
-"""
-_TEN_NAMES = "twenty thirty forty fifty sixty seventy eighty ninety"
-_ORDINAL_NAMES = """
-    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth
-"""
-_UNITS = {word: value for value, word in enumerate(_UNIT_NAMES.split())}
-_TENS = {word: 10 * value for value, word in enumerate(_TEN_NAMES.split(), 2)}
-_ORDINALS = {word: value for value, word in enumerate(_ORDINAL_NAMES.split(), 1)}
-_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_SHORT_SCALES = {"k": 10**3, "m": 10**6, "mn": 10**6, "bn": 10**9, "b": 10**9}
 # Words that may count something: enough to support a figure, too little to be held against one.
 _LOOSE = {
+    **MULTIPLES,
+    **LOOSE_MULTIPLES,
     "one": Decimal(1),
-    "single": Decimal(1),
-    "once": Decimal(1),
     "first": Decimal(1),
     "second": Decimal(2),
-    "twice": Decimal(2),
-    "double": Decimal(2),
-    "both": Decimal(2),
-    "triple": Decimal(3),
-    "dozen": Decimal(12),
-    "half": Decimal("0.5"),
-    "quarter": Decimal("0.25"),
 }
-_FRACTIONS = {"½": Decimal("0.5"), "¼": Decimal("0.25"), "¾": Decimal("0.75")}
-_MONTH = {name[:3]: number for number, name in enumerate(MONTHS, 1)}
 _MONTH_PATTERN = "|".join([r"sept\.?", *(f"{name}|{name[:3]}\\.?" for name in MONTHS)])
+_SPELT = "|".join([*UNITS, *TENS, *SCALES, *ORDINALS, HUNDRED])
 
 # 1,000.50 or 1 000; 1.000,50; 1.000.000; 16 or 0.5 or 0,5; .5
 _DIGITS = re.compile(
@@ -52,11 +44,7 @@ _HYPHEN = re.compile(r"(?<=\d)-(?=\d)")
 _LETTERS = re.compile(r"[a-z]+")
 # What the head of a table says of its figures.
 _SCALED = re.compile(r"\bin (?:\S+ )?(thousand|million|billion)s\b", re.IGNORECASE)
-_WORDS = re.compile(
-    rf"\b(?:{'|'.join([*_UNITS, *_TENS, *_SCALES, *_ORDINALS, 'hundred'])})"
-    rf"(?:[\s-]+(?:and\s+)?(?:{'|'.join([*_UNITS, *_TENS, *_SCALES, *_ORDINALS, 'hundred'])}))*\b",
-    re.IGNORECASE,
-)
+_WORDS = re.compile(rf"\b(?:{_SPELT})(?:[\s-]+(?:and\s+)?(?:{_SPELT}))*\b", re.IGNORECASE)
 _ISO = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _DAY_FIRST = re.compile(
     rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({_MONTH_PATTERN})(?:,?\s+(\d{{4}}))?\b",
@@ -74,15 +62,6 @@ _NAMED_MONTH = re.compile(
 _MONTH_WORD = re.compile(rf"\b(?:{_MONTH_PATTERN})(?!\w)", re.IGNORECASE)
 _MONTH_NUMBER = re.compile(r"\b(\d{1,2})[/.](?=\d{4}\b)|\b\d{4}-(\d{2})\b")
 _SLASHED = re.compile(r"\b(\d{1,2})[/.](\d{1,2})[/.](\d{4})\b")
-_CODE = re.compile(
-    r"https?://[^\s)\]>\"']+|\b[A-Za-z0-9_.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+"
-    r"|\b(?=[A-Za-z0-9_/.-]*\d)(?=[A-Za-z0-9_/.-]*[A-Za-z])[A-Za-z0-9]+(?:[-_/.][A-Za-z0-9]+)*\b"
-    # A section, an address, a version.
-    r"|(?<![\w.,])\d+(?:\.\d+){2,}\b",
-)
-# "16th", "30s", "5kg", "5pm": a number with a unit is a number.
-_WITH_UNIT = re.compile(r"(\d+(?:[.,]\d+)*)([a-z]{1,3}|percent|weeks?|days?)", re.IGNORECASE)
-_HYPHENATED_UNIT = re.compile(r"(\d+)-([a-z]+(?:-[a-z]+)*)", re.IGNORECASE)
 # Longer than any code: looked at by nobody, so that no text can make the patterns slow. A claim with one fails.
 LONG_WORD = re.compile(r"[!-~]{201,}")
 _LIST_MARKER = re.compile(r"^\s*(?:\(?\d{1,2}[.)]\s+)")
@@ -114,7 +93,7 @@ class Figures:
 
 def figures(text: str) -> Figures:
     """All numbers, dates and codes of a text. Citation markers ([1]) and list markers (1.) are none."""
-    text = LONG_WORD.sub(" ", text)
+    text = LONG_WORD.sub(" ", without_invisible(text))
     text = _MARKER.sub(" ", _LIST_MARKER.sub("", text)).translate(
         {0x2010: "-", 0x2011: "-", 0x2012: "-", 0x2013: " - ", 0x2014: " - "}
     )
@@ -132,7 +111,7 @@ def figures(text: str) -> Figures:
         ),
         months=months,
         month_words=frozenset(_month_words(text)),
-        scales=frozenset(_SCALES[scale.lower()] for scale in _SCALED.findall(text)),
+        scales=frozenset(SCALES[scale.lower()] for scale in _SCALED.findall(text)),
     )
 
 
@@ -146,28 +125,24 @@ def _take_dates(text: str) -> tuple[set[frozenset[Date]], str]:
         return " "
 
     text = _ISO.sub(lambda m: take((int(m[1]), int(m[2]), int(m[3]))), text)
-    text = _DAY_FIRST.sub(lambda m: take((int(m[3] or 0), _month(m[2]), int(m[1]))), text)
-    text = _MONTH_FIRST.sub(lambda m: take((int(m[3] or 0), _month(m[1]), int(m[2]))), text)
+    text = _DAY_FIRST.sub(lambda m: take((int(m[3] or 0), month(m[2]), int(m[1]))), text)
+    text = _MONTH_FIRST.sub(lambda m: take((int(m[3] or 0), month(m[1]), int(m[2]))), text)
     text = _SLASHED.sub(
         lambda m: take((int(m[3]), int(m[2]), int(m[1])), (int(m[3]), int(m[1]), int(m[2]))), text
     )
     return dates, text
 
 
-def _month(name: str) -> int:
-    return _MONTH[name.lower()[:3]]
-
-
 def _named_months(text: str) -> Iterator[int]:
     for match in _NAMED_MONTH.finditer(text):
         dated = match["dated"]
         if not dated or _MONTH_WORD.fullmatch(dated):
-            yield _month(match["plain"] or match["placed"] or dated)
+            yield month(match["plain"] or match["placed"] or dated)
 
 
 def _month_words(text: str) -> Iterator[int]:
     for match in _MONTH_WORD.finditer(text):
-        yield _month(match[0])
+        yield month(match[0])
     for match in _MONTH_NUMBER.finditer(text):
         yield int(match[1] or match[2])
 
@@ -179,21 +154,20 @@ def _take_codes(text: str) -> tuple[set[str], str]:
         word = match[0].rstrip(".,;:")
         if _POINTS_GROUP.fullmatch(word):
             return match[0]
-        unit = _WITH_UNIT.fullmatch(word) or _HYPHENATED_UNIT.fullmatch(word)
-        if unit:
-            scale = unit[2].lower() in _SHORT_SCALES
-            return f" {unit[1]}{unit[2] if scale else ''} "
+        if measured := measure(word):
+            number, unit = measured
+            return f" {number}{unit if unit.lower() in SHORT_SCALES else ''} "
         codes.add(word.casefold())
         return " "
 
-    return codes, _CODE.sub(take, text)
+    return codes, CODE.sub(take, text)
 
 
 def _numbers(text: str) -> Iterator[tuple[Decimal, ...]]:
     """The readings of each number, nearly always one."""
     for match in _DIGITS.finditer(text):
         currency, digits, word, short = match.groups()
-        scale = _SCALES.get((word or "").lower()) or _SHORT_SCALES.get((short or "").lower(), 1)
+        scale = SCALES.get((word or "").lower()) or SHORT_SCALES.get((short or "").lower(), 1)
         value = _decimal(digits)
         if value is None:
             continue
@@ -201,7 +175,7 @@ def _numbers(text: str) -> Iterator[tuple[Decimal, ...]]:
         # A letter may be a unit of measure, but not of money.
         unit = short and len(short) == 1 and not currency
         yield (scaled, value.normalize()) if unit else (scaled,)
-    for symbol, value in _FRACTIONS.items():
+    for symbol, value in FRACTIONS.items():
         if symbol in text:
             yield (value,)
     # "1.5 million" is one number, and its "million" no other.
@@ -228,10 +202,10 @@ def _spelt(words: str) -> Iterator[Decimal]:
         return
     total = current = 0
     for part in parts:
-        if part in _SCALES:
-            total, current = total + max(current, 1) * _SCALES[part], 0
-        elif part == "hundred":
+        if part in SCALES:
+            total, current = total + max(current, 1) * SCALES[part], 0
+        elif part == HUNDRED:
             current = max(current, 1) * 100
         else:
-            current += _UNITS.get(part, _TENS.get(part, _ORDINALS.get(part, 0)))
+            current += UNITS.get(part, TENS.get(part, ORDINALS.get(part, 0)))
     yield Decimal(total + current).normalize()

@@ -5,6 +5,7 @@ from functools import cached_property
 
 from services.gateway.grounding.numbers import Figures, figures
 from services.gateway.grounding.text import Normalised, normalise
+from services.text.scripts import is_unspaced
 
 # A quote longer than this is not one.
 MAX_QUOTE_CHARACTERS = 20_000
@@ -92,12 +93,4 @@ def _splits(text: str, at: int) -> bool:
 
 def _joins(character: str) -> bool:
     """Whether letters stick to it: scripts without spaces between words (CJK, kana, Thai) do not."""
-    if not character.isalnum():
-        return False
-    point = ord(character)
-    return not (
-        0x0E00 <= point <= 0x0EFF
-        or 0x1000 <= point <= 0x109F
-        or 0x2E80 <= point <= 0xD7FF
-        or point >= 0x20000
-    )
+    return character.isalnum() and not is_unspaced(character)

@@ -7,6 +7,7 @@ from decimal import Decimal
 from services.gateway.grounding.numbers import Date, figures
 from services.gateway.grounding.quotes import SourceText
 from services.gateway.grounding.text import normalise
+from services.text.words import FUNCTION_WORDS, stem
 
 _NEGATION = re.compile(
     r"\b(?:not|no|never|none|nothing|nobody|neither|nor|without|cannot|unable|prohibited|forbidden|unless|free of"
@@ -20,14 +21,6 @@ _BOUND = re.compile(
     r"\b(?:no|not)\s+(?:later|more|less|fewer|earlier|longer|only|exceed\w*)\b", re.IGNORECASE
 )
 _WORD = re.compile(r"[^\W\d_]{3,}|\d+")
-_FUNCTION_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        "the and for are was were has have had with from that this these those which who whom its their there been "
-        "being not nor but any all may can will would should must shall into onto than then also such other each per "
-        "does did",
-    )
-)
 _LINE_END_HYPHEN = re.compile(r"(?<=\w)[-\u2010]\s*\n\s*(?=\w)")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 # So much of the shorter one's content must be shared before two sentences are held to say the same thing.
@@ -96,14 +89,7 @@ def flips_negation(sentence: str, quotes: Sequence[str]) -> bool:
 
 def _content(text: str) -> frozenset[str]:
     found = (word.casefold() for word in _WORD.findall(_NEGATION.sub(" ", text)))
-    return frozenset(_stem(word) for word in found if word not in _FUNCTION_WORDS)
-
-
-def _stem(word: str) -> str:
-    for ending in ("ing", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) > len(ending) + 3:
-            return word[: -len(ending)]
-    return word
+    return frozenset(stem(word) for word in found if word not in FUNCTION_WORDS)
 
 
 def _negated(text: str) -> bool:

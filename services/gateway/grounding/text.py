@@ -4,8 +4,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-# Invisible: soft hyphen, zero-width space and joiners, word joiner, byte order mark.
-INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
+from services.text.invisible import is_invisible, without_hidden
+
 LIGATURES = {
     "\ufb00": "ff",
     "\ufb01": "fi",
@@ -21,8 +21,6 @@ ESCAPES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_].*?(?:\x1b\\|\x07|$)|\x1b[ -/]*[0-~]|\x9b[0-?]*[ -/]*[@-~]",
     re.S,
 )
-# Characters that re-order what surrounds them (UAX 9): a shown quote could read otherwise than it is.
-REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ def normalise(original: str, *, join_hyphens: bool = True) -> Normalised:
             if after is not None:
                 at = after
                 continue
-        elif character not in INVISIBLE:
+        elif character.isascii() or not is_invisible(character):
             for letter in LIGATURES.get(character, character):
                 text.append(letter)
                 places.append(at)
@@ -79,11 +77,10 @@ def _line_end_hyphen(text: str, at: int) -> int | None:
 
 
 def neutralise(text: str) -> str:
-    """Without terminal escapes, control characters (but tab and line feed) and re-ordering marks."""
-    text = ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    """Without terminal escapes, control characters (but tab and line feed) and characters that hide or re-order."""
+    text = ESCAPES.sub("", without_hidden(text)).replace("\r\n", "\n").replace("\r", "\n")
     return "".join(
         character
         for character in text
-        if character in "\t\n"
-        or (unicodedata.category(character) not in ("Cc", "Cs") and character not in REORDERING)
+        if character in "\t\n" or unicodedata.category(character) not in ("Cc", "Cs")
     )

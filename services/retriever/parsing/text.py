@@ -11,6 +11,8 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from services.text.invisible import CONTROLS, HIDDEN, LONE_SURROGATE
+
 # Stands for a hyphen at a line's end together with the line break. A noncharacter: no text has it.
 LINE_HYPHEN = "\ufdd0"
 
@@ -18,15 +20,8 @@ TITLE_CHARS = 500
 
 _SPACE = "\\t-\\r\x1c-\x1f\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _NEWLINE = re.compile("\r\n|[\n-\r\x85\u2028]|(\u2029)")
-_CONTROL = "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"
-_LONE = r"[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]"
-# Characters that nobody sees: controls, soft hyphens, zero-width spaces and joins, direction overrides,
-# noncharacters, and the tag and variation-selector planes, in which whole sentences can be hidden. U+200C and U+200D
-# stay: they shape Persian, Indic scripts and emoji.
-_UNSEEN = (
-    rf"(?:[{_CONTROL}\xad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff"
-    rf"\ufdd1-\ufdef\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]|{_LONE})"
-)
+# What shapes letters stays.
+_UNSEEN = rf"(?:[{CONTROLS}{HIDDEN}]|{LONE_SURROGATE})"
 _LETTER = r"[^\W\d_]"
 _SPECIAL = re.compile(
     rf"(?P<hyphen>(?<={_LETTER})[-\u2010]{_UNSEEN}*[ \t]*\r?\n[ \t\r]*(?={_LETTER})|{LINE_HYPHEN})"
@@ -37,7 +32,7 @@ _SPECIAL = re.compile(
     r"|(?P<pair>[\ud800-\udbff][\udc00-\udfff])"
     r"|(?P<ligature>[\ufb00-\ufb06\ufb13-\ufb17\ufb50-\ufbb1\ufbd3-\ufd3d\ufd50-\ufdc7\ufe70-\ufefc])"
 )
-_BROKEN = re.compile(rf"[{_CONTROL}]|{_LONE}")
+_BROKEN = re.compile(rf"[{CONTROLS}]|{LONE_SURROGATE}")
 _MARKS_PER_LETTER = (
     30  # Unicode's Stream-Safe Text Format (UAX 15): a run of marks never costs more than this.
 )

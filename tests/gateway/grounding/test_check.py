@@ -32,7 +32,7 @@ def test_a_proven_answer_is_grounded() -> None:
 
 
 @pytest.mark.parametrize("source", [-1, 2, 10**9])
-def test_a_source_that_there_is_not_is_never_the_last_one(source: int) -> None:
+def test_a_source_that_does_not_exist_is_never_the_last_one(source: int) -> None:
     verdict = check_answer([said("Apply by 1 June.", (source, "Apply by 1 June."))], SOURCES)
     assert not verdict.grounded
     assert not verdict.sentences[0].quotes
@@ -54,6 +54,8 @@ def test_a_source_that_there_is_not_is_never_the_last_one(source: int) -> None:
         [said("Apply by 1 June.", (0, "Apply by 1 June.")), said("Lunch is free for all.")],
         [said("x", (0, "Apply by 1 June."))] * 201,
         [said("See https://example.org/?" + "q" * 300, (0, "Apply by 1 June."))],
+        [said("See https://example.org/?" + "q\u200d" * 300, (0, "Apply by 1 June."))],
+        [said("Staff get 1\u200d7 weeks.", (0, "entitled to 16 weeks of leave"))],
         [said("Apply. " * 2000, (0, "Apply by 1 June."))],
     ],
 )

@@ -23,6 +23,7 @@ TEXT = "In 2016, the office moved.\nLeave is 16 weeks, un-\nless agreed; a well-
         ("$1,000.50", "$1,000.50"),
         ("un\u00adless agreed", "un-\nless agreed"),
         ("Leave\u200b is 16 weeks", "Leave is 16 weeks"),
+        ("Leave\u200e is\u2069 1\U000e01006\ufe0f weeks", "Leave is 16 weeks"),
     ],
 )
 def test_a_verbatim_quote_is_found_where_it_stands(quote: str, found: str) -> None:
@@ -73,6 +74,19 @@ def test_ligatures_are_spelt_out() -> None:
 
 def test_scripts_without_spaces_have_no_word_borders() -> None:
     assert find("休暇は有給", SourceText("育児休暇は有給です。")) == Span(2, 7)
+    assert find("ខ្ញុំ", SourceText("នេះខ្ញុំទៅ")) == Span(3, 8)
+    assert find("人々の", SourceText("町の人々の声")) == Span(2, 5)
+
+
+def test_scripts_with_spaces_have_them_behind_han_too() -> None:
+    """Latin letters of the block after Yi, which African languages use."""
+    assert find("\ua78c\u0254", SourceText("w\ua78c\u0254n")) is None
+
+
+def test_joiners_and_variants_make_no_other_quote() -> None:
+    text = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \u2764\ufe0f here"
+    span = find("\u0645\u06cc\u062e\u0648\u0627\u0647\u0645 \u2764 here", SourceText(text))
+    assert span == Span(0, len(text))
 
 
 def test_a_quote_of_right_to_left_text_is_found() -> None:
@@ -106,6 +120,12 @@ def test_places_lead_back_to_the_original(text: str) -> None:
         ("\x1b]0;title\x1b\\text", "text"),
         ("a\x00b\x07c\x9b1md", "abcd"),
         ("a\u202eb\u2066c", "abc"),
+        ("a\x1b\u200b[31mb", "ab"),
+        ("of\u00adfice \u061cplan\U000e0069\U000e0067", "office plan"),
+        (
+            "\u0645\u06cc\u200c\u062e \U0001f469\u200d\U0001f680 \u2764\ufe0f",
+            "\u0645\u06cc\u200c\u062e \U0001f469\u200d\U0001f680 \u2764\ufe0f",
+        ),
         ("keeps\ttabs\nand lines", "keeps\ttabs\nand lines"),
         ("<b>text & 'more' \U0001f600</b>", "<b>text & 'more' \U0001f600</b>"),
     ],

@@ -79,11 +79,21 @@ def test_one_as_a_pronoun_is_no_number() -> None:
         ("Read https://example.org/a.", []),
         ("Read https://evil.example/?q=secret.", ["code"]),
         ("Write to a@example.org.", ["code"]),
+        ("Set read_timeout.", []),
+        ("Set write_timeout.", ["code"]),
+        ("Tick HR/IT.", []),
+        ("Tick HR/OPS.", ["code"]),
+        # What nobody sees does not cut a figure in two.
+        ("Staff get 1\u200d6 weeks.", []),
+        ("Staff get 1\u200d7 weeks.", ["number"]),
+        ("It costs 1\ufe0f0\u034f01 euros.", ["number"]),
     ],
 )
 def test_figures_must_be_in_the_quote_or_its_section(sentence: str, missing: list[str]) -> None:
     quotes = ["Staff get 16 weeks at 1,000 euros."]
-    sections = ["Due on 5 January 2025. Part PX-204. See https://example.org/a for more."]
+    sections = [
+        "Due on 5 January 2025. Part PX-204. See https://example.org/a for more. 1 or 7: set read_timeout, tick HR/IT."
+    ]
     assert missing_figures(sentence, quotes, [SourceText(text) for text in sections]) == missing
 
 
@@ -106,6 +116,9 @@ def test_a_number_is_not_a_part_of_another() -> None:
             "The pump must be sent back by June.",
             False,
         ),
+        # "Cover" and "covered", "charge" and "charges" are one word.
+        ("Chargers are covered.", "The charger is not covered.", True),
+        ("It charges the cable.", "It does not charge cables.", True),
         ("No, visitors may not enter the plant.", "Visitors may not enter the plant.", False),
         ("No, visitors may enter the plant.", "Visitors may not enter the plant.", True),
         ("Yes: visitors may enter the plant.", "Visitors may not enter the plant.", True),
