@@ -1,7 +1,7 @@
-"""The real stage on the session's PostgreSQL with the embedded model, and documents put there by SQL."""
+"""The real stage on the session's PostgreSQL with the embedded model, and documents with chosen chunks."""
 
-import hashlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any
 
 import grpc
 import psycopg
@@ -9,11 +9,13 @@ import pytest
 
 from services.colbert.settings import ColbertSettings
 from services.colbert.stage import Stage, open_stage
+from services.postgres.pool import TenantPool
 from services.rpc.identity import Principal
 from services.rpc.testing import running
+from tests import documents
 from tests.conftest import Postgres
 
-AddDocument = Callable[..., tuple[int, list[int]]]
+AddDocument = Callable[..., Awaitable[tuple[int, list[int]]]]
 
 
 @pytest.fixture(scope="session")
@@ -38,69 +40,11 @@ async def channel(stage: Stage, acme: Principal) -> AsyncIterator[grpc.aio.Chann
 
 
 @pytest.fixture
-def add_document(postgres: Postgres) -> AddDocument:
-    """add_document(organization, bodies, rooftop=None, live=True, kind="") -> document id, chunk ids."""
+def add_document(pool: TenantPool) -> AddDocument:
+    """await add_document(organization, bodies, rooftop=None, live=True, kind="") -> document id, chunk ids."""
 
-    def add(
-        organization: int,
-        bodies: Sequence[str],
-        *,
-        rooftop: int | None = None,
-        live: bool = True,
-        kind: str = "",
-    ) -> tuple[int, list[int]]:
-        with psycopg.connect(postgres.admin_url) as connection:
-            connection.execute("set search_path = folio, public")
-
-            def one(query: str, *values: object) -> int:
-                row = connection.execute(query.encode(), values).fetchone()
-                assert row is not None
-                return int(row[0])
-
-            count = one("select count(*) from documents")
-            document = one(
-                "insert into documents (organization_id, rooftop_id, file_name, current_version)"
-                " values (%s, %s, %s, %s) returning id",
-                organization,
-                rooftop,
-                f"file-{count}.txt",
-                1 if live else None,
-            )
-            connection.execute(
-                "insert into document_versions (organization_id, document_id, version, rooftop_id,"
-                " sha256, title, media_type, size_bytes, status)"
-                " values (%s, %s, 1, %s, %s, 'A title', 'text/plain', 1, %s)",
-                [organization, document, rooftop, "0" * 64, "READY" if live else "STAGED"],
-            )
-            section = one(
-                "insert into sections (organization_id, document_id, version, rooftop_id, ordinal,"
-                " path, char_start, char_end, page_start, page_end, token_count)"
-                " values (%s, %s, 1, %s, 0, '{}', 0, 1, 0, 0, 1) returning id",
-                organization,
-                document,
-                rooftop,
-            )
-            chunks = [
-                one(
-                    "insert into chunks (organization_id, document_id, version, rooftop_id,"
-                    " section_id, ordinal, page_start, page_end, page_label, heading, body, kind,"
-                    " char_start, char_end, token_count, text_sha256, live)"
-                    " values (%s, %s, 1, %s, %s, %s, 0, 0, '1', '', %s, %s, 0, %s, 1, %s, %s)"
-                    " returning id",
-                    organization,
-                    document,
-                    rooftop,
-                    section,
-                    ordinal,
-                    body,
-                    kind,
-                    len(body),
-                    hashlib.sha256(body.encode()).digest(),
-                    live,
-                )
-                for ordinal, body in enumerate(bodies)
-            ]
-        return document, chunks
+    async def add(organization: int, bodies: Sequence[str], **about: Any) -> tuple[int, list[int]]:
+        return await documents.add_document(pool, Principal(organization), bodies, **about)
 
     return add
 

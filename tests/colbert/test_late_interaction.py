@@ -49,7 +49,7 @@ class TestIndexDocument:
         add_document: AddDocument,
     ) -> None:
         bodies = [f"Sentence number {n} of the manual." for n in range(40)] + [" "]
-        document, chunks = add_document(acme.organization_id, bodies, live=False)
+        document, chunks = await add_document(acme.organization_id, bodies, live=False)
         assert await index(channel, document) == [(0, 41, 0), (32, 41, 0), (41, 41, 1)]
         assert await index(channel, document) == [(41, 41, 0)]
         with psycopg.connect(postgres.admin_url) as connection:
@@ -70,7 +70,7 @@ class TestIndexDocument:
         add_document: AddDocument,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        document, _ = add_document(acme.organization_id, BODIES, live=False)
+        document, _ = await add_document(acme.organization_id, BODIES, live=False)
         encode, encoded = stage.reranker.encoding.documents, []
 
         async def counted(texts: list[str], **options: bool) -> object:
@@ -85,7 +85,7 @@ class TestIndexDocument:
     async def test_another_tenants_document_is_unknown(
         self, channel: grpc.aio.Channel, globex: Principal, add_document: AddDocument
     ) -> None:
-        document, _ = add_document(globex.organization_id, BODIES)
+        document, _ = await add_document(globex.organization_id, BODIES)
         for number, version in ((document, 1), (10**12, 1)):
             with pytest.raises(grpc.aio.AioRpcError) as failure:
                 await index(channel, number, version)
@@ -98,7 +98,7 @@ class TestIndexDocument:
         acme: Principal,
         add_document: AddDocument,
     ) -> None:
-        document, chunks = add_document(acme.organization_id, BODIES)
+        document, chunks = await add_document(acme.organization_id, BODIES)
         await index(channel, document)
         with psycopg.connect(postgres.admin_url) as connection:
             connection.execute(
@@ -126,8 +126,8 @@ class TestSearchExact:
         self, stage: Stage, postgres: Postgres, add_document: AddDocument
     ) -> None:
         mine = Principal(postgres.organization())
-        _, chunks = add_document(mine.organization_id, BODIES)
-        add_document(mine.organization_id, ["Parental leave: 99 weeks."], live=False)
+        _, chunks = await add_document(mine.organization_id, BODIES)
+        await add_document(mine.organization_id, ["Parental leave: 99 weeks."], live=False)
         found = await self.search(stage, mine)
         async with running("colbert", stage.register, mine) as channel:
             reply = await rerank(channel, Request(text=QUESTION, chunk_ids=ids(*chunks)))
@@ -141,7 +141,7 @@ class TestSearchExact:
         self, stage: Stage, postgres: Postgres, add_document: AddDocument
     ) -> None:
         mine = Principal(postgres.organization())
-        _, chunks = add_document(mine.organization_id, [BODIES[1]] * 5)
+        _, chunks = await add_document(mine.organization_id, [BODIES[1]] * 5)
         found = await self.search(stage, mine, limit=2)
         assert [hit.chunk_id for hit in found.hits] == chunks[:2]
 
@@ -154,8 +154,8 @@ class TestSearchExact:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         mine = Principal(postgres.organization())
-        _, kept = add_document(mine.organization_id, BODIES)
-        gone, chunks = add_document(mine.organization_id, BODIES)
+        _, kept = await add_document(mine.organization_id, BODIES)
+        gone, chunks = await add_document(mine.organization_id, BODIES)
         await self.search(stage, mine)  # both are in memory now
         filtered = stage.reranker._store.filtered
 
@@ -174,8 +174,8 @@ class TestSearchExact:
         self, stage: Stage, postgres: Postgres, add_document: AddDocument
     ) -> None:
         mine = Principal(postgres.organization())
-        first, chunks = add_document(mine.organization_id, BODIES, kind="policy")
-        add_document(mine.organization_id, BODIES, kind="manual")
+        first, chunks = await add_document(mine.organization_id, BODIES, kind="policy")
+        await add_document(mine.organization_id, BODIES, kind="manual")
         for wanted in (
             document_pb2.Filter(document_ids=[first]),
             document_pb2.Filter(kinds=["policy"]),
@@ -193,7 +193,7 @@ class TestSearchExact:
         self, stage: Stage, postgres: Postgres, add_document: AddDocument
     ) -> None:
         mine = Principal(postgres.organization())
-        add_document(mine.organization_id, ["A text."] * 61)
+        await add_document(mine.organization_id, ["A text."] * 61)
         with pytest.raises(grpc.aio.AioRpcError) as failure:
             await self.search(stage, mine)
         assert failure.value.code() is grpc.StatusCode.FAILED_PRECONDITION

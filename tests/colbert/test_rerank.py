@@ -320,7 +320,7 @@ class TestByChunkId:
     async def test_scores_are_those_of_the_texts(
         self, channel: grpc.aio.Channel, acme: Principal, add_document: AddDocument
     ) -> None:
-        _, chunks = add_document(acme.organization_id, BODIES)
+        _, chunks = await add_document(acme.organization_id, BODIES)
         by_id = await rerank(channel, Request(text=QUESTION, chunk_ids=ids(*chunks)))
         by_text = await rerank(channel, Request(text=QUESTION, texts=texts(*BODIES)))
         assert [r.score for r in by_id.results] == pytest.approx(
@@ -332,7 +332,7 @@ class TestByChunkId:
     async def test_order_and_neighbours_do_not_change_a_bit(
         self, channel: grpc.aio.Channel, acme: Principal, add_document: AddDocument
     ) -> None:
-        _, chunks = add_document(acme.organization_id, BODIES)
+        _, chunks = await add_document(acme.organization_id, BODIES)
         forwards = await rerank(channel, Request(text=QUESTION, chunk_ids=ids(*chunks)))
         again = await rerank(
             channel, Request(text=QUESTION, chunk_ids=ids(*chunks[::-1], chunks[0]))
@@ -348,7 +348,7 @@ class TestByChunkId:
         add_document: AddDocument,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        _, chunks = add_document(acme.organization_id, [*BODIES, " "])
+        _, chunks = await add_document(acme.organization_id, [*BODIES, " "])
         request = Request(text=QUESTION, chunk_ids=ids(*chunks), options=Options(alignments=True))
         whole = await rerank(channel, request)
         asked, tiles = [], stage.reranker._chunks.tiles
@@ -373,7 +373,7 @@ class TestByChunkId:
         add_document: AddDocument,
     ) -> None:
         """A second stage, with nothing in memory, reads what the first one stored."""
-        _, chunks = add_document(acme.organization_id, BODIES)
+        _, chunks = await add_document(acme.organization_id, BODIES)
         first = await rerank(channel, Request(text=QUESTION, chunk_ids=ids(*chunks)))
         for chunk in chunks:
             stage.reranker._cache.remove((acme.organization_id, chunk))
@@ -383,7 +383,7 @@ class TestByChunkId:
     async def test_query_vectors_must_be_the_models(
         self, channel: grpc.aio.Channel, acme: Principal, add_document: AddDocument
     ) -> None:
-        _, chunks = add_document(acme.organization_id, BODIES[:1])
+        _, chunks = await add_document(acme.organization_id, BODIES[:1])
         code, message = await refused(
             channel,
             Request(vectors=pack(np.ones((2, 128), np.float32)), chunk_ids=ids(*chunks)),
@@ -394,7 +394,7 @@ class TestByChunkId:
     async def test_too_many_unindexed_chunks_are_refused(
         self, channel: grpc.aio.Channel, acme: Principal, add_document: AddDocument
     ) -> None:
-        _, chunks = add_document(acme.organization_id, [f"Text {n}." for n in range(9)])
+        _, chunks = await add_document(acme.organization_id, [f"Text {n}." for n in range(9)])
         code, message = await refused(channel, Request(text=QUESTION, chunk_ids=ids(*chunks)))
         assert code is grpc.StatusCode.FAILED_PRECONDITION
         assert "IndexDocument" in message

@@ -46,7 +46,7 @@ async def test_another_tenants_chunk_is_unknown_even_when_it_is_in_memory(
     globex: Principal,
     add_document: AddDocument,
 ) -> None:
-    _, chunks = add_document(acme.organization_id, BODIES)
+    _, chunks = await add_document(acme.organization_id, BODIES)
     await rerank(channel, by_id(*chunks))
     async with running("colbert", stage.register, globex) as other:
         code, message = await refused(other, by_id(*chunks))
@@ -58,7 +58,7 @@ async def test_another_tenants_chunk_is_unknown_even_when_it_is_in_memory(
 async def test_one_unknown_id_fails_the_whole_call(
     channel: grpc.aio.Channel, acme: Principal, add_document: AddDocument
 ) -> None:
-    _, chunks = add_document(acme.organization_id, BODIES)
+    _, chunks = await add_document(acme.organization_id, BODIES)
     code, message = await refused(channel, by_id(*chunks, 10**12))
     assert code is grpc.StatusCode.NOT_FOUND
     assert message == "1 of 5 chunk ids are unknown"
@@ -67,7 +67,7 @@ async def test_one_unknown_id_fails_the_whole_call(
 async def test_a_staged_chunk_is_unknown(
     channel: grpc.aio.Channel, acme: Principal, add_document: AddDocument
 ) -> None:
-    _, chunks = add_document(acme.organization_id, BODIES, live=False)
+    _, chunks = await add_document(acme.organization_id, BODIES, live=False)
     code, _ = await refused(channel, by_id(chunks[0]))
     assert code is grpc.StatusCode.NOT_FOUND
 
@@ -80,8 +80,8 @@ async def test_a_principal_of_another_rooftop_sees_nothing(
     rooftop: Callable[[str], int],
 ) -> None:
     north, south = rooftop("north"), rooftop("south")
-    _, of_north = add_document(acme.organization_id, BODIES[:2], rooftop=north)
-    _, of_all = add_document(acme.organization_id, BODIES[2:])
+    _, of_north = await add_document(acme.organization_id, BODIES[:2], rooftop=north)
+    _, of_all = await add_document(acme.organization_id, BODIES[2:])
     await rerank(channel, by_id(*of_north, *of_all))
     in_north = Principal(acme.organization_id, rooftop_id=north)
     async with running("colbert", stage.register, in_north) as inside:
@@ -97,7 +97,7 @@ async def test_a_principal_of_a_rooftop_scores_what_it_may_not_write(
     stage: Stage, acme: Principal, add_document: AddDocument, rooftop: Callable[[str], int]
 ) -> None:
     """Vectors made on demand for a chunk of the whole organization are scored, and not stored."""
-    _, chunks = add_document(acme.organization_id, BODIES[:1])
+    _, chunks = await add_document(acme.organization_id, BODIES[:1])
     principal = Principal(acme.organization_id, rooftop_id=rooftop("north"))
     async with running("colbert", stage.register, principal) as inside:
         assert (await rerank(inside, by_id(*chunks))).results[0].score > 0
@@ -118,7 +118,7 @@ async def test_a_deleted_document_is_unknown_once_the_notification_is_there(
     delete_document: Callable[[int], None],
 ) -> None:
     visibility = stage.reranker._chunks._visibility
-    document, chunks = add_document(acme.organization_id, BODIES)
+    document, chunks = await add_document(acme.organization_id, BODIES)
 
     async def leased() -> None:
         async with asyncio.timeout(20):
@@ -140,7 +140,7 @@ async def test_without_leases_every_call_asks(
     delete_document: Callable[[int], None],
 ) -> None:
     settings = colbert_settings.model_copy(update={"leases": False})
-    document, chunks = add_document(acme.organization_id, BODIES)
+    document, chunks = await add_document(acme.organization_id, BODIES)
     async with (
         open_stage(settings, stage.reranker.encoding.encoder) as strict,
         running("colbert", strict.register, acme) as channel,

@@ -13,11 +13,11 @@ from folio.common.v1 import document_pb2, stage_pb2
 from folio.retriever.v1 import retriever_pb2 as pb
 from services.postgres.filters import Filter
 from services.postgres.pool import TenantPool, tenant
-from services.retriever.ingest import publish
 from services.retriever.search import legs
 from services.rpc.errors import Unavailable
 from services.rpc.identity import Principal
 from tests.conftest import Postgres
+from tests.documents import add_document
 from tests.retriever.conftest import Caller, Retriever
 
 pytestmark = pytest.mark.integration
@@ -245,53 +245,16 @@ async def test_the_search_of_words_goes_on_without_the_model(
 async def fill(pool: TenantPool, organization: int, documents: dict[str, int], seed: int) -> None:
     """Documents (kind: number of chunks) with random unit vectors and a shared vocabulary."""
     generator = np.random.default_rng(seed)
-    async with tenant(pool, Principal(organization)) as connection:
-        for kind, chunks in documents.items():
-            row = await (
-                await connection.execute(
-                    "insert into documents (organization_id, file_name, current_version) "
-                    "values (%s, %s, 1) returning id",
-                    [organization, kind],
-                )
-            ).fetchone()
-            assert row is not None
-            await connection.execute(
-                "insert into document_versions (organization_id, document_id, version, sha256, title, media_type, kind,"
-                " size_bytes, status, chunk_count) values (%s, %s, 1, %s, %s, 'text/plain', %s, 1, 'READY', %s)",
-                [organization, row[0], "0" * 64, kind, kind, chunks],
-            )
-            section = await (
-                await connection.execute(
-                    "insert into sections (organization_id, document_id, version, ordinal, path, char_start, char_end,"
-                    " page_start, page_end, token_count) values (%s, %s, 1, 0, '{}', 0, 10, 0, 0, 1) returning id",
-                    [organization, row[0]],
-                )
-            ).fetchone()
-            assert section is not None
-            vectors = generator.normal(size=(chunks, 384))
-            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-            async with connection.cursor() as cursor:
-                await cursor.executemany(
-                    "insert into chunks (organization_id, document_id, version, section_id, ordinal, page_start,"
-                    " page_end, page_label, kind, heading, body, char_start, char_end, token_count, text_sha256, live,"
-                    " embedding_minilm) values (%s, %s, 1, %s, %s, 0, 0, '1', %s, '', %s, 0, 10, 1, '', true, %s)",
-                    [
-                        (
-                            organization,
-                            row[0],
-                            section[0],
-                            n,
-                            kind,
-                            f"common word{n % 97} other{generator.integers(1000)}",
-                            Vector(vector.astype(np.float32)),
-                        )
-                        for n, vector in enumerate(vectors)
-                    ],
-                )
-            await connection.execute(
-                publish._POSTINGS,
-                {"organization": organization, "document_id": row[0], "version": 1},
-            )
+    for kind, chunks in documents.items():
+        vectors = generator.normal(size=(chunks, 384))
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        await add_document(
+            pool,
+            Principal(organization),
+            [f"common word{n % 97} other{generator.integers(1000)}" for n in range(chunks)],
+            vectors=vectors.astype(np.float32),
+            kind=kind,
+        )
 
 
 @pytest.fixture(scope="module")
