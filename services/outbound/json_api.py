@@ -74,6 +74,8 @@ class JsonApi:
                     body = await self._read(response)
                 finally:
                     await response.aclose()
+        except httpx.DecodingError:
+            raise unreadable(self.name, "a body that is not compressed as it says") from None
         except httpx.HTTPError:
             raise unreachable(self.name) from None
         try:

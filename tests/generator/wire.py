@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,13 +10,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Reply:
-    """One HTTP response. `chunks` are sent one by one; `cut` closes the connection in the middle of the body."""
+    """One HTTP response. `chunks` are sent one by one, one every `drip_s`; `cut` hangs up within the body."""
 
     status: int = 200
-    chunks: Sequence[bytes] = ()
+    chunks: Iterable[bytes] = ()
     headers: dict[str, str] = field(default_factory=dict)
     cut: bool = False
     wait_s: float = 0.0
+    drip_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,8 @@ class Provider:
         for chunk in reply.chunks:
             writer.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
             await writer.drain()
+            if reply.drip_s:
+                await asyncio.sleep(reply.drip_s)
         if reply.wait_s:
             await self._wait(reader, reply.wait_s)
         if reply.cut:
