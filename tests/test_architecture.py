@@ -1,14 +1,15 @@
 """Who may import whom, and what a file may be called."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-STAGES = {"gateway", "retriever", "colbert", "crossencoder", "generator"}
-# What stages may share. The suite starts the stages, so it alone knows them all; nothing imports it but the CLI.
+SERVICES = {"gateway", "retriever", "colbert", "crossencoder", "generator"}
+# What services may share. The suite starts the services, so it alone knows them all; nothing imports it but the CLI.
 ROOMS = {"rpc", "minilm", "outbound", "postgres", "rerank", "text"}
 NAMELESS = {"utils", "util", "common", "helpers", "helper", "misc", "shared"}
 # Told apart by what they work on: plain values in, plain values out.
@@ -47,8 +48,70 @@ def imports(path: Path) -> set[str]:
     return found
 
 
-def test_no_stage_imports_another() -> None:
-    for path in sources(*(f"services/{stage}" for stage in STAGES)):
+def reaches(source: str) -> set[str]:
+    """Services that a file's strings lead to: by a name of a module or file in them, or by a part of a path."""
+    tree = ast.parse(source)
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    found = {
+        name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose
+        for name in re.findall(r"\bservices[./](\w+)", node.value)
+    }
+    for node in ast.walk(tree):
+        parts: list[ast.expr] = []
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            parts = [node.left, node.right]
+        elif isinstance(node, ast.Call) and _joins_a_path(node.func):
+            parts = node.args
+        for part in parts:
+            if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                found |= set(Path(part.value).parts)
+    return found & SERVICES
+
+
+def _joins_a_path(function: ast.expr) -> bool:
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return name in ("Path", "PurePath", "joinpath", "join", "open", "files", "import_module")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'MIGRATIONS = Path(__file__).parents[1] / "retriever" / "migrations"',
+        'sql = (ROOT / "retriever/search/sparse.sql").read_text()',
+        'sql = open("services/retriever/search/sparse.sql")',
+        'sql = os.path.join(here, "..", "retriever", "migrations")',
+        'sql = Path(__file__).parent.joinpath("../retriever/migrations")',
+        'PROVIDERS = {"minilm": "services.retriever.embedders.minilm:MiniLMEmbedder"}',
+        'command = [sys.executable, "-m", "services.retriever.admin"]',
+        'print(f"{root}/services/retriever")',
+    ],
+)
+def test_a_path_into_a_service_is_seen(line: str) -> None:
+    assert reaches(line) == {"retriever"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '"""As services/retriever does."""',
+        'service = "retriever"',
+        'Path(__file__).parent / "a.sql"',
+    ],
+)
+def test_a_name_alone_is_no_path(line: str) -> None:
+    assert not reaches(line)
+
+
+def test_no_service_reaches_into_another_by_path() -> None:
+    for path in sources(*(f"services/{name}" for name in SERVICES | ROOMS)):
+        others = reaches(path.read_text()) - {path.relative_to(ROOT / "services").parts[0]}
+        assert not others, f"{path.relative_to(ROOT)} reaches into {sorted(others)}"
+
+
+def test_no_service_imports_another() -> None:
+    for path in sources(*(f"services/{service}" for service in SERVICES)):
         own = path.relative_to(ROOT / "services").parts[0]
         others = {
             name
@@ -58,12 +121,12 @@ def test_no_stage_imports_another() -> None:
         assert not others, f"{path.relative_to(ROOT)} imports {sorted(others)}"
 
 
-def test_the_rooms_stand_on_no_stage() -> None:
+def test_the_rooms_stand_on_no_service() -> None:
     for path in sources(*(f"services/{room}" for room in ROOMS)):
         assert not [
             name
             for name in imports(path)
-            if name.split(".")[:2][-1] in STAGES | {"suite"} and name.startswith("services.")
+            if name.split(".")[:2][-1] in SERVICES | {"suite"} and name.startswith("services.")
         ], path.relative_to(ROOT)
 
 
