@@ -1,5 +1,6 @@
 """A format is two lines and a file: the recipe of CONTRIBUTING.md, followed in a copy of the sources."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -89,6 +90,7 @@ def test_a_new_format_by_the_recipe(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", USE, "files"],
         cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
         check=True,
