@@ -82,7 +82,10 @@ async def test_sentences_are_held_until_the_whole_answer_has_passed(suite: Suite
         ([], "the answer is empty"),
         ([sentence("Staff get 16 weeks.", " ​ ")], "a quote is not in the source"),
         ([sentence("Staff get 16 weeks.", "16 weeks", source=1)], "a source that does not exist"),
-        ([sentence("Staff get 16 weeks.", "16 weeks", source=10**9)], "a source that does not exist"),
+        (
+            [sentence("Staff get 16 weeks.", "16 weeks", source=10**9)],
+            "a source that does not exist",
+        ),
         ([sentence("Staff get 16 weeks.", "sixteen weeks")], "a quote is not in the source"),
         ([sentence("Staff get 20 weeks.", "16 weeks of paid parental leave")], "number"),
         ([sentence("Use the seal PX-999.", "Replace the seal PX-204")], "code"),
