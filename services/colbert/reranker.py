@@ -21,7 +21,7 @@ from services.colbert.encoding import Document, Encoding, Query
 from services.colbert.scoring import Scorer
 from services.colbert.store import TokenStore
 from services.postgres.filters import Filter
-from services.rerank.ranking import Outcome
+from services.rerank.ranking import CandidateScore
 from services.rpc.errors import FailedPrecondition, InvalidArgument
 from services.rpc.identity import Principal
 
@@ -46,9 +46,9 @@ class Options:
 
 @dataclass(frozen=True)
 class Scored:
-    """Outcomes in the caller's order, the query they are for, and the time by part in ms."""
+    """Scores in the caller's order, the query they are for, and the time by part in ms."""
 
-    outcomes: list[Outcome]
+    scores: list[CandidateScore]
     query: Query
     timings_ms: dict[str, float]
 
@@ -138,16 +138,16 @@ class Reranker:
                 " with texts",
                 reason="POOLED",
             )
-        outcomes: list[Outcome] = []
+        scores: list[CandidateScore] = []
         fetch = score = 0.0
         for start in range(0, len(ids), _FETCH_STEP):
             started = time.perf_counter()
             tiles = await self._chunks.tiles(principal, ids[start : start + _FETCH_STEP])
             fetched = time.perf_counter()
-            outcomes += await self._scorer.tiles(query, tiles, alignments=options.alignments)
+            scores += await self._scorer.tiles(query, tiles, alignments=options.alignments)
             fetch += fetched - started
             score += time.perf_counter() - fetched
-        return Scored(outcomes, query, _ms(fetch=fetch, score=score))
+        return Scored(scores, query, _ms(fetch=fetch, score=score))
 
     async def rerank_texts(
         self, principal: Principal, query: Query, texts: Sequence[str], options: Options
@@ -165,13 +165,13 @@ class Reranker:
                         f"has more than the {self.encoding.encoder.document_length} tokens"
                         " that are read",
                     )
-        outcomes = await self._scorer.tiles(
+        scores = await self._scorer.tiles(
             query, [document.tiles for document in documents], alignments=options.alignments
         )
         ended = time.perf_counter()
         flagged = [
-            outcome._replace(truncated=True) if document.truncated else outcome
-            for outcome, document in zip(outcomes, documents, strict=True)
+            scored._replace(truncated=True) if document.truncated else scored
+            for scored, document in zip(scores, documents, strict=True)
         ]
         return Scored(flagged, query, _ms(encode=encoded - started, score=ended - encoded))
 
@@ -185,8 +185,8 @@ class Reranker:
                 f"is {documents[0].shape[1]}; the query's is {query.vectors.shape[1]}",
             )
         started = time.perf_counter()
-        outcomes = await self._scorer.matrices(query, documents, alignments=options.alignments)
-        return Scored(outcomes, query, _ms(score=time.perf_counter() - started))
+        scores = await self._scorer.matrices(query, documents, alignments=options.alignments)
+        return Scored(scores, query, _ms(score=time.perf_counter() - started))
 
     async def index(
         self, principal: Principal, document_id: int, version: int

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from native import maxsim
 from native.maxsim import Tiles
 from services.colbert.encoding import Query
-from services.rerank.ranking import Alignment, Outcome, Status
+from services.rerank.ranking import Alignment, CandidateScore, Status
 
 Matrix = NDArray[np.float32]
 _Result = TypeVar("_Result")
@@ -26,18 +26,18 @@ class Scorer:
 
     async def tiles(
         self, query: Query, tiles: Sequence[Tiles | None], *, alignments: bool
-    ) -> list[Outcome]:
-        """Outcomes of stored or encoded documents; None is a document that is not finite."""
+    ) -> list[CandidateScore]:
+        """Scores of stored or encoded documents; None is a document that is not finite."""
         present = [item for item in tiles if item is not None and item.tokens]
 
-        def work(cancel: maxsim.Cancel) -> list[Outcome]:
+        def work(cancel: maxsim.Cancel) -> list[CandidateScore]:
             scored = iter(self._score(query.vectors, present, alignments, cancel))
             return [
-                Outcome(status=Status.NOT_FINITE)
+                CandidateScore(status=Status.NOT_FINITE)
                 if item is None
                 else next(scored)
                 if item.tokens
-                else Outcome(status=Status.EMPTY)
+                else CandidateScore(status=Status.EMPTY)
                 for item in tiles
             ]
 
@@ -45,10 +45,10 @@ class Scorer:
 
     async def matrices(
         self, query: Query, documents: Sequence[Matrix], *, alignments: bool
-    ) -> list[Outcome]:
-        """Outcomes of the caller's own token vectors, scored in fp32."""
+    ) -> list[CandidateScore]:
+        """Scores of the caller's own token vectors, scored in fp32."""
 
-        def work(cancel: maxsim.Cancel) -> list[Outcome]:
+        def work(cancel: maxsim.Cancel) -> list[CandidateScore]:
             finite = [bool(np.isfinite(matrix).all()) for matrix in documents]
             present = [
                 matrix
@@ -57,11 +57,11 @@ class Scorer:
             ]
             scored = iter(self._score(query.vectors, present, alignments, cancel))
             return [
-                Outcome(status=Status.NOT_FINITE)
+                CandidateScore(status=Status.NOT_FINITE)
                 if not is_finite
                 else next(scored)
                 if len(matrix)
-                else Outcome(status=Status.EMPTY)
+                else CandidateScore(status=Status.EMPTY)
                 for matrix, is_finite in zip(documents, finite, strict=True)
             ]
 
@@ -88,7 +88,7 @@ class Scorer:
         documents: Sequence[Tiles] | Sequence[Matrix],
         alignments: bool,
         cancel: maxsim.Cancel,
-    ) -> list[Outcome]:
+    ) -> list[CandidateScore]:
         if not documents:
             return []
         count = len(query)
@@ -96,21 +96,23 @@ class Scorer:
             sums = maxsim.scores(
                 query, documents, threads=self._threads, cancel=cancel, invalid="lowest"
             ).tolist()
-            return [_outcome(score, count, None) for score in sums]
+            return [_candidate_score(score, count, None) for score in sums]
         found = maxsim.alignments(
             query, documents, threads=self._threads, cancel=cancel, invalid="lowest"
         )
         # Views, not lists: ten million numbers as Python objects take half a gigabyte.
         return [
-            _outcome(score, count, Alignment(memoryview(tokens), memoryview(similarities)))
+            _candidate_score(score, count, Alignment(memoryview(tokens), memoryview(similarities)))
             for score, tokens, similarities in zip(
                 found.scores.tolist(), found.tokens, found.similarities, strict=True
             )
         ]
 
 
-def _outcome(score: float, query_tokens: int, alignment: Alignment | None) -> Outcome:
+def _candidate_score(
+    score: float, query_tokens: int, alignment: Alignment | None
+) -> CandidateScore:
     # -inf: a value too large for the kernel (above 2**52), which no finite sum can rank.
     if score == float("-inf"):
-        return Outcome(status=Status.NOT_FINITE)
-    return Outcome(score, score / query_tokens, alignment=alignment)
+        return CandidateScore(status=Status.NOT_FINITE)
+    return CandidateScore(score, score / query_tokens, alignment=alignment)

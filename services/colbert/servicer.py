@@ -159,7 +159,7 @@ class ColbertServicer(
             scored = await self._score(principal, query, request, options)
         pack_response = functools.partial(
             wire.response,
-            scored.outcomes,
+            scored.scores,
             top_n=request.options.top_n,
             model=self._reranker.encoding.encoder.model,
             query_tokens=len(query.vectors),
@@ -167,7 +167,7 @@ class ColbertServicer(
             query_token_texts=query.tokens if options.alignments else (),
         )
         # A change of threads costs more than a usual reply; ten thousand candidates hold up the loop.
-        if options.alignments or len(scored.outcomes) > _PACKED_IN_PLACE:
+        if options.alignments or len(scored.scores) > _PACKED_IN_PLACE:
             return await asyncio.to_thread(pack_response)
         return pack_response()
 

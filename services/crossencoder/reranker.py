@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from services.crossencoder.models import PairScore, PairScorer
 from services.outbound.retries import retrying
-from services.rerank.ranking import Outcome, Status
+from services.rerank.ranking import CandidateScore, Status
 from services.rpc.deadline import Deadline
 
 
@@ -20,21 +20,21 @@ class PairReranker:
 
     async def rerank(
         self, query: str, texts: Sequence[str], deadline: Deadline, *, truncate: bool
-    ) -> list[Outcome]:
-        """Outcomes in the order of the texts. A blank text is EMPTY and goes to no model.
+    ) -> list[CandidateScore]:
+        """Scores in the order of the texts. A blank text is EMPTY and goes to no model.
 
         All or nothing: a call that fails for good fails the request and ends the others.
         """
         wanted = [index for index, text in enumerate(texts) if text.strip()]
         size = self.scorer.batch_pairs
         groups = [wanted[start : start + size] for start in range(0, len(wanted), size)]
-        outcomes = [Outcome(status=Status.EMPTY)] * len(texts)
+        scores = [CandidateScore(status=Status.EMPTY)] * len(texts)
 
         async def group(indices: list[int]) -> None:
             async with self._calls:
-                scores = await self._score(query, [texts[i] for i in indices], deadline, truncate)
-            for index, item in zip(indices, scores, strict=True):
-                outcomes[index] = Outcome.of(item.score, truncated=item.truncated)
+                found = await self._score(query, [texts[i] for i in indices], deadline, truncate)
+            for index, item in zip(indices, found, strict=True):
+                scores[index] = CandidateScore.of(item.score, truncated=item.truncated)
 
         tasks = [asyncio.create_task(group(indices)) for indices in groups]
         try:
@@ -43,7 +43,7 @@ class PairReranker:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        return outcomes
+        return scores
 
     async def _score(
         self, query: str, texts: Sequence[str], deadline: Deadline, truncate: bool

@@ -70,14 +70,14 @@ class CrossEncoderServicer(rerank_pb2_grpc.RerankServiceServicer):
         _require_texts(request)
         started = time.perf_counter()
         async with self._gate:
-            outcomes = await self._reranker.rerank(
+            scores = await self._reranker.rerank(
                 request.text,
                 list(request.texts.texts),
                 deadline.current(),
                 truncate=request.options.truncation != rerank_pb2.TRUNCATION_NONE,
             )
         return wire.response(
-            outcomes,
+            scores,
             top_n=request.options.top_n,
             model=self._reranker.scorer.model,
             query_tokens=0,

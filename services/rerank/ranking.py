@@ -23,7 +23,7 @@ class Alignment:
     similarities: Sequence[float]
 
 
-class Outcome(NamedTuple):
+class CandidateScore(NamedTuple):
     """What a model says of one candidate, before ranking. `score` counts where status is SCORED.
 
     A tuple, as Ranked is: a hundred of each are made in every call, at a third of a dataclass's price.
@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
     alignment: Alignment | None = None
 
     @classmethod
-    def of(cls, score: float, *, truncated: bool = False) -> "Outcome":
+    def of(cls, score: float, *, truncated: bool = False) -> "CandidateScore":
         """A pair's score as it came from a model; one that is not finite says so."""
         if not math.isfinite(score):
             return cls(status=Status.NOT_FINITE, truncated=truncated)
@@ -48,22 +48,22 @@ class Ranked(NamedTuple):
 
     position: int
     rank: int
-    outcome: Outcome
+    scored: CandidateScore
 
 
-def rank(outcomes: Sequence[Outcome], top_n: int = 0) -> list[Ranked]:
+def rank(scores: Sequence[CandidateScore], top_n: int = 0) -> list[Ranked]:
     """The best `top_n` (0 for all) in the caller's order.
 
     Higher scores rank first, equal ones by position; what could not be scored comes last.
     """
     order = sorted(
-        range(len(outcomes)),
+        range(len(scores)),
         key=lambda index: (
-            outcomes[index].status is not Status.SCORED,
-            -outcomes[index].score,
+            scores[index].status is not Status.SCORED,
+            -scores[index].score,
             index,
         ),
     )
     kept = order[:top_n] if top_n else order
-    ranked = [Ranked(index, place, outcomes[index]) for place, index in enumerate(kept, start=1)]
+    ranked = [Ranked(index, place, scores[index]) for place, index in enumerate(kept, start=1)]
     return sorted(ranked)

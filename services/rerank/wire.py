@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from folio.rerank.v1 import rerank_pb2
-from services.rerank.ranking import Outcome, rank
+from services.rerank.ranking import CandidateScore, rank
 
 Response = rerank_pb2.RerankResponse
 
 
 def response(
-    outcomes: Sequence[Outcome],
+    scores: Sequence[CandidateScore],
     *,
     top_n: int,
     model: str,
@@ -17,24 +17,24 @@ def response(
     timings_ms: Mapping[str, float],
     query_token_texts: Sequence[str] = (),
 ) -> Response:
-    """A reply with the best `top_n` (0 for all) of the outcomes, ranked."""
+    """A reply with the best `top_n` (0 for all) of the scores, ranked."""
     reply = Response(
         model=model,
         query_tokens=query_tokens,
         timings_ms=timings_ms,
         query_token_texts=query_token_texts,
     )
-    for item in rank(outcomes, top_n):
-        outcome = item.outcome
+    for item in rank(scores, top_n):
+        scored = item.scored
         result = reply.results.add(
             index=item.position,
-            score=outcome.score,
-            score_per_token=outcome.score_per_token,
+            score=scored.score,
+            score_per_token=scored.score_per_token,
             rank=item.rank,
-            status=outcome.status.value,
-            truncated=outcome.truncated,
+            status=scored.status.value,
+            truncated=scored.truncated,
         )
-        if outcome.alignment is not None:
-            result.alignment.document_tokens.extend(outcome.alignment.document_tokens)
-            result.alignment.similarities.extend(outcome.alignment.similarities)
+        if scored.alignment is not None:
+            result.alignment.document_tokens.extend(scored.alignment.document_tokens)
+            result.alignment.similarities.extend(scored.alignment.similarities)
     return reply

@@ -35,6 +35,6 @@ async def test_a_caller_who_leaves_stops_the_kernel(monkeypatch: pytest.MonkeyPa
         call.cancel()
         await asyncio.gather(call, return_exceptions=True)
         assert call.cancelled()
-        (outcome,) = await scorer.tiles(query, [tiles], alignments=False)
+        (scored,) = await scorer.tiles(query, [tiles], alignments=False)
     assert stopped == [True]
-    assert outcome.score > 0
+    assert scored.score > 0
