@@ -7,6 +7,9 @@ from typing import Protocol
 
 from services.rpc.deadline import Deadline
 
+# An index that no source has: a citation of nothing, which no check lets pass.
+NO_SOURCE = 2**32 - 1
+
 
 @dataclass(frozen=True)
 class Span:
@@ -57,15 +60,17 @@ class Usage:
     cost_usd: float | None = None
 
     def plus(self, other: "Usage") -> "Usage":
-        """The sum; the cost of a sum is known only if both costs are."""
-        costs = (self.cost_usd, other.cost_usd)
+        """The sum, under the name of the other; its cost is known only if that of all its tokens is."""
+        costs = [one.cost_usd for one in (self, other) if one.input_tokens or one.output_tokens]
         return Usage(
             provider=other.provider or self.provider,
             model=other.model or self.model,
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
             cached_input_tokens=self.cached_input_tokens + other.cached_input_tokens,
-            cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
+            cost_usd=None
+            if None in costs or not costs
+            else sum(cost for cost in costs if cost is not None),
         )
 
 
@@ -100,10 +105,14 @@ class Result:
 
 
 class Generator(Protocol):
-    """Answers from sources. Yields each Sentence as it is made, then exactly one Result, last."""
+    """Answers from sources. Yields each Sentence as it is made, then exactly one Result, last.
+
+    Raises FolioError only before the first sentence. `local`: the work is done in this process and nothing is sent.
+    """
 
     provider: str
     model: str
+    local: bool
 
     def answer(
         self, question: str, sources: Sequence[Source], max_output_tokens: int, deadline: Deadline

@@ -8,12 +8,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from services.generator.answers import Citation, Sentence, Source, Span
+from services.generator.answers import NO_SOURCE, Citation, Sentence, Source, Span
+from services.generator.providers import BlockEnd, Quote, Text
 from services.generator.quotes import best_support
 from services.generator.sentences import split
 
-# An index that no source has: a citation of nothing, which no check lets pass.
-NO_SOURCE = 2**32 - 1
 MAX_PER_MARKER = 20
 
 _MARKER = re.compile(
@@ -54,7 +53,7 @@ def _numbers(found: str) -> tuple[int, ...]:
 
 
 class MarkerReader:
-    """Takes text as it comes; gives each sentence once the next one has begun."""
+    """Fed with deltas in order; gives each sentence once the next one has begun."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = sources
@@ -66,14 +65,16 @@ class MarkerReader:
         """Everything so far."""
         return self._text
 
-    def add(self, text: str) -> Iterator[Sentence]:
-        """More text."""
-        self._text += text
+    def read(self, delta: Text | Quote | BlockEnd) -> Iterator[Sentence]:
+        """Takes more text; its citations are in it, and quotes of the provider's are none."""
+        if not isinstance(delta, Text):
+            return
+        self._text += delta.text
         open_end = _UNFINISHED.search(self._text)
         yield from self._say(open_end.start() if open_end else len(self._text), keep_last=True)
 
     def finish(self) -> Iterator[Sentence]:
-        """There is no more."""
+        """There is no more: gives what is left."""
         yield from self._say(len(self._text), keep_last=False)
 
     def _say(self, until: int, *, keep_last: bool) -> Iterator[Sentence]:

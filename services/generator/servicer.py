@@ -31,6 +31,7 @@ class Parts:
     """What does the work, chosen by the settings."""
 
     generator: Generator
+    fallback: Generator | None
     rewriter: Rewriter
     expander: Expander
     judge: Judge | None

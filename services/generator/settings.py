@@ -4,22 +4,27 @@ from pathlib import Path
 
 from pydantic import Field, SecretStr
 
+from services.generator.providers import PROVIDERS, ProviderSettings
 from services.rpc.settings import ServerSettings
 
 
-class GeneratorSettings(ServerSettings):
+class GeneratorSettings(ProviderSettings, ServerSettings):
     """Read once, at start."""
 
     listen: str = Field("127.0.0.1:7404", description="host:port to serve gRPC on")
     max_concurrency: int = Field(8, ge=1, le=1000, description="calls worked on at once")
 
     generator: str = Field(
-        "extractive", description="who answers: extractive, anthropic or openai_compatible"
+        "extractive", description=f"who answers: extractive, {', '.join(PROVIDERS)}"
+    )
+    generator_fallback: str = Field(
+        "",
+        description="who answers where that one is overloaded, away or refuses: NAME or NAME:MODEL; empty for none",
     )
     model: str = Field(
         "",
         validation_alias="RAG_MODEL",
-        description="model id of the anthropic or openai_compatible generator",
+        description="id of the model, where a language model answers",
     )
     model_timeout_seconds: float = Field(
         20.0,
@@ -43,23 +48,6 @@ class GeneratorSettings(ServerSettings):
         ge=1,
         le=200,
         description="passages of about 200 tokens that the extractive generator reads",
-    )
-
-    anthropic_api_key: SecretStr = Field(
-        SecretStr(""), validation_alias="ANTHROPIC_API_KEY", description="key of the Claude API"
-    )
-    anthropic_base_url: str = Field(
-        "https://api.anthropic.com", validation_alias="ANTHROPIC_BASE_URL", description="Claude API"
-    )
-    openai_api_key: SecretStr = Field(
-        SecretStr(""),
-        validation_alias="OPENAI_API_KEY",
-        description="key of the server; may be empty",
-    )
-    openai_base_url: str = Field(
-        "",
-        validation_alias="OPENAI_BASE_URL",
-        description="a server with /v1/chat/completions (vLLM, TGI, llama.cpp): http://host:port/v1",
     )
 
     rewrite_with_model: bool = Field(

@@ -45,6 +45,7 @@ def extractive(minilm: MiniLM) -> ExtractiveGenerator:
 async def serving(
     generator: Generator,
     *,
+    fallback: Generator | None = None,
     rewriter: Rewriter | None = None,
     expander: Expander | None = None,
     judge: Judge | None = None,
@@ -54,6 +55,7 @@ async def serving(
     """A server with these parts and a stub that acts for ACME."""
     parts = Parts(
         generator=generator,
+        fallback=fallback,
         rewriter=rewriter or RulesRewriter(),
         expander=expander or SynonymExpander(SynonymFolder(None)),
         judge=judge,

@@ -1,8 +1,4 @@
-"""Claude through its real SDK, against a server that speaks the documented format, faults included.
-
-A1 to A10 are the rows of the list of promises about this API: retries, spend limits, errors and cuts in streams,
-stop reasons, citations, blank text, offsets, the key.
-"""
+"""Claude through its real SDK, against a server that speaks the documented format, faults included."""
 
 import logging
 import time
@@ -13,14 +9,16 @@ import anthropic
 import pytest
 from pydantic import TypeAdapter
 
-from services.generator.answers import Citation, Finish, Result, Sentence, Source
+from services.generator.answering import ModelGenerator
+from services.generator.answers import NO_SOURCE, Citation, Finish, Result, Sentence, Source
+from services.generator.blocks import BlockReader, checked
 from services.generator.instructions import ABSTAINS, title
+from services.generator.models import LanguageModel
 from services.generator.prices import Prices, Tokens
-from services.generator.providers.anthropic.client import ClaudeClient
-from services.generator.providers.anthropic.generator import AnthropicGenerator
-from services.generator.providers.anthropic.llm import AnthropicLlm
-from services.generator.providers.anthropic.request import citable, request
-from services.generator.providers.anthropic.transcript import NO_SOURCE, Transcript, checked
+from services.generator.providers import BlockEnd, Text
+from services.generator.providers.anthropic.events import Reader, quote
+from services.generator.providers.anthropic.provider import AnthropicProvider
+from services.generator.providers.anthropic.request import request
 from services.rpc.deadline import Deadline
 from services.rpc.errors import (
     DeadlineExceeded,
@@ -58,11 +56,15 @@ SAID = (
 GOOD = events(START, *ANSWER, end(), STOP)
 
 
+def claude(spoken: Provider) -> LanguageModel:
+    return LanguageModel(AnthropicProvider(KEY, spoken.url), "claude-x", PRICES)
+
+
 async def ask(
     spoken: Provider, sources: Sequence[Source] = SOURCES, seconds: float = 20.0
 ) -> tuple[list[Sentence], Result]:
     """What was streamed, and the result; checks that they are equal."""
-    generator = AnthropicGenerator(ClaudeClient(KEY, spoken.url), "claude-x", PRICES)
+    generator = ModelGenerator(claude(spoken))
     said: list[Sentence] = []
     results: list[Result] = []
     async for event in generator.answer("How long?", sources, 300, Deadline.after(seconds)):
@@ -92,7 +94,7 @@ async def test_sends_documents_first_the_question_last_and_asks_for_citations() 
     assert all(one["citations"] == {"enabled": True} for one in documents)
     assert documents[1]["source"] == {"type": "text", "media_type": "text/plain", "data": LEAVE}
     assert question == {"type": "text", "text": "How long?"}
-    # A9: citations exclude structured output; and no tool can be asked for.
+    # Citations exclude structured output; and no tool can be asked for.
     assert not {"output_format", "output_config", "tools"} & set(received.json)
 
 
@@ -113,15 +115,15 @@ PRICES_TOKENS = Tokens(input=1, output=1)
 
 
 def test_streamed_and_whole_messages_give_equal_citations() -> None:
-    documents = citable(SOURCES)
-    streamed, came_whole = Transcript(documents), Transcript(documents)
+    streamed, came_whole, events = BlockReader(SOURCES), BlockReader(SOURCES), Reader()
     event_type = TypeAdapter[anthropic.types.RawMessageStreamEvent](
         anthropic.types.RawMessageStreamEvent
     )
     one = [
         sentence
         for event in ANSWER
-        for sentence in streamed.feed(event_type.validate_python(event))
+        for delta in events.read(event_type.validate_python(event))
+        for sentence in streamed.read(delta)
     ]
     one += streamed.finish()
     message = anthropic.types.Message.model_validate(
@@ -136,22 +138,18 @@ def test_streamed_and_whole_messages_give_equal_citations() -> None:
         }
     )
     two: list[Sentence] = []
-    for index, content in enumerate(message.content):
+    for content in message.content:
         assert content.type == "text"
-        came_whole.open(index)
-        came_whole.add_text(index, content.text)
+        two += came_whole.read(Text(content.text))
         for raw in content.citations or ():
-            came_whole.add_citation(index, raw)
-        two += came_whole.close(index)
+            two += came_whole.read(quote(raw))
+        two += came_whole.read(BlockEnd())
     two += came_whole.finish()
     assert tuple(one) == tuple(two) == SAID
 
 
-# A1
-
-
 @pytest.mark.parametrize("status", [429, 529, 500, 503])
-async def test_a1_tries_again_when_overloaded(status: int) -> None:
+async def test_tries_again_when_overloaded(status: int) -> None:
     busy = whole(error("overloaded_error"), status)
     async with provider(busy, busy, GOOD) as spoken:
         _, result = await ask(spoken)
@@ -160,7 +158,7 @@ async def test_a1_tries_again_when_overloaded(status: int) -> None:
 
 
 @pytest.mark.parametrize("seconds", [2, 30, 300])
-async def test_a1_never_sleeps_past_the_deadline(seconds: int) -> None:
+async def test_never_sleeps_past_the_deadline(seconds: int) -> None:
     busy = whole(error("rate_limit_error"), 429, retry_after=str(seconds))
     began = time.monotonic()
     async with provider(busy) as spoken:
@@ -171,7 +169,7 @@ async def test_a1_never_sleeps_past_the_deadline(seconds: int) -> None:
     assert raised.value.retry_after_s == seconds
 
 
-async def test_a1_obeys_a_retry_after_that_the_deadline_allows() -> None:
+async def test_obeys_a_retry_after_that_the_deadline_allows() -> None:
     busy = whole(error("rate_limit_error"), 429, retry_after="2")
     began = time.monotonic()
     async with provider(busy, GOOD) as spoken:
@@ -180,16 +178,12 @@ async def test_a1_obeys_a_retry_after_that_the_deadline_allows() -> None:
     assert time.monotonic() - began >= 2
 
 
-# A2
-
-
-async def test_a2_a_spend_limit_is_final_and_stops_further_calls(
+async def test_a_spend_limit_is_final_and_stops_further_calls(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     capped = whole(error("rate_limit_error", code="enforced_spend_limit_reached"), 429)
     async with provider(capped) as spoken:
-        client = ClaudeClient(KEY, spoken.url)
-        generator = AnthropicGenerator(client, "claude-x", PRICES)
+        generator = ModelGenerator(claude(spoken))
         for _ in range(3):
             with pytest.raises(FailedPrecondition) as raised:
                 [_ async for _ in generator.answer("q", SOURCES, 10, Deadline.after(10))]
@@ -217,10 +211,7 @@ async def test_what_cannot_get_better_is_tried_once(name: str) -> None:
     assert len(spoken.received) == 1
 
 
-# A3
-
-
-async def test_a3_an_error_before_any_content_is_tried_again() -> None:
+async def test_an_error_before_any_content_is_tried_again() -> None:
     async with provider(events(START, error("overloaded_error")), GOOD) as spoken:
         said, result = await ask(spoken)
     assert len(spoken.received) == 2
@@ -228,7 +219,7 @@ async def test_a3_an_error_before_any_content_is_tried_again() -> None:
     assert result.finish is Finish.COMPLETE
 
 
-async def test_a3_an_error_after_content_keeps_what_was_said_and_says_nothing_twice() -> None:
+async def test_an_error_after_content_keeps_what_was_said_and_says_nothing_twice() -> None:
     broken = events(START, *ANSWER, error("overloaded_error"))
     async with provider(broken, GOOD) as spoken:
         said, result = await ask(spoken)
@@ -237,14 +228,12 @@ async def test_a3_an_error_after_content_keeps_what_was_said_and_says_nothing_tw
     assert result.finish is Finish.CUT_SHORT
 
 
-# A4
-
 WHOLE = [START, *ANSWER, end(), STOP]
 
 
 @pytest.mark.parametrize("kept", range(1, len(WHOLE)))
 @pytest.mark.parametrize("cut", [True, False])
-async def test_a4_a_stream_cut_at_any_event_is_never_complete(kept: int, cut: bool) -> None:
+async def test_a_stream_cut_at_any_event_is_never_complete(kept: int, cut: bool) -> None:
     async with provider(events(*WHOLE[:kept], cut=cut)) as spoken:
         try:
             said, result = await ask(spoken, seconds=1.0)
@@ -265,8 +254,6 @@ async def test_a_stream_that_stalls_ends_with_the_deadline() -> None:
             await ask(spoken, seconds=1.0)
 
 
-# A5
-
 ENDS = {
     "end_turn": Finish.COMPLETE,
     "max_tokens": Finish.MAX_TOKENS,
@@ -279,7 +266,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("reason", ENDS)
-async def test_a5_only_end_turn_is_an_answer(reason: str) -> None:
+async def test_only_end_turn_is_an_answer(reason: str) -> None:
     async with provider(events(START, *ANSWER, end(reason), STOP)) as spoken:
         _, result = await ask(spoken)
     assert result.finish is ENDS[reason]
@@ -287,7 +274,7 @@ async def test_a5_only_end_turn_is_an_answer(reason: str) -> None:
 
 
 @pytest.mark.parametrize("reason", ["something_new", None])
-async def test_a5_an_unknown_or_missing_reason_is_no_answer(reason: str | None) -> None:
+async def test_an_unknown_or_missing_reason_is_no_answer(reason: str | None) -> None:
     async with provider(events(START, *ANSWER, end(reason), STOP)) as spoken:
         if reason is None:
             _, result = await ask(spoken)
@@ -297,7 +284,7 @@ async def test_a5_an_unknown_or_missing_reason_is_no_answer(reason: str | None) 
                 await ask(spoken)
 
 
-async def test_a5_a_paused_turn_goes_on_three_times_at_most() -> None:
+async def test_a_paused_turn_goes_on_three_times_at_most() -> None:
     paused = events(
         START, *block(0, "Full-time staff get 16 weeks. ", FIRST), end("pause_turn"), STOP
     )
@@ -329,8 +316,6 @@ async def test_an_empty_answer_is_none() -> None:
     assert result.finish is Finish.CUT_SHORT
 
 
-# A6
-
 NOTHING = Citation(NO_SOURCE, "", 0, 0)
 CITATIONS = {
     "as it should be": (FIRST, Citation(9, "Full-time staff get 16 weeks of leave.", 0, 38)),
@@ -360,7 +345,7 @@ CITATIONS = {
 
 
 @pytest.mark.parametrize("name", CITATIONS)
-async def test_a6_a_citation_is_right_or_proves_nothing(name: str) -> None:
+async def test_a_citation_is_right_or_proves_nothing(name: str) -> None:
     raw, expected = CITATIONS[name]
     async with provider(events(START, *block(0, "A sentence.", raw), end(), STOP)) as spoken:
         said, _ = await ask(spoken)
@@ -377,9 +362,9 @@ MALFORMED: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("number", range(len(MALFORMED)))
-async def test_a6_an_event_of_another_form_is_no_answer(number: int) -> None:
+async def test_an_event_of_another_form_is_no_answer(number: int) -> None:
     async with provider(events(START, MALFORMED[number], end(), STOP)) as spoken:
-        with pytest.raises(Internal, match="not in its documentation"):
+        with pytest.raises(Internal, match="another form than documented"):
             await ask(spoken)
     # After a sentence it keeps what was said, and is not whole.
     async with provider(events(START, *ANSWER, MALFORMED[number], end(), STOP)) as spoken:
@@ -389,7 +374,7 @@ async def test_a6_an_event_of_another_form_is_no_answer(number: int) -> None:
 
 
 @pytest.mark.parametrize("text", [5, None, ["x"]])
-async def test_a6_a_text_that_is_none_is_no_answer(text: Any) -> None:
+async def test_a_text_that_is_none_is_no_answer(text: Any) -> None:
     delta = {
         "type": "content_block_delta",
         "index": 0,
@@ -397,11 +382,11 @@ async def test_a6_a_text_that_is_none_is_no_answer(text: Any) -> None:
     }
     first, *_, last = block(0, "x")
     async with provider(events(START, first, delta, last, end(), STOP)) as spoken:
-        with pytest.raises(Internal, match="not in its documentation"):
+        with pytest.raises(Internal, match="another form than documented"):
             await ask(spoken)
 
 
-async def test_a6_a_citation_that_comes_twice_counts_once() -> None:
+async def test_a_citation_that_comes_twice_counts_once() -> None:
     async with provider(
         events(START, *block(0, "A sentence.", FIRST, FIRST), end(), STOP)
     ) as spoken:
@@ -409,7 +394,7 @@ async def test_a6_a_citation_that_comes_twice_counts_once() -> None:
     assert len(said[0].citations) == 1
 
 
-async def test_a6_a_citation_of_a_block_that_never_began_goes_nowhere() -> None:
+async def test_a_citation_of_a_block_that_never_began_goes_nowhere() -> None:
     stray = {
         "type": "content_block_delta",
         "index": 5,
@@ -420,10 +405,7 @@ async def test_a6_a_citation_of_a_block_that_never_began_goes_nowhere() -> None:
     assert said == [Sentence("A sentence.")]
 
 
-# A7
-
-
-async def test_a7_blank_text_is_never_sent_and_indices_still_fit() -> None:
+async def test_blank_text_is_never_sent_and_indices_still_fit() -> None:
     sources = [
         Source(1, "a", " \n"),
         Source(2, "b", "\u200b\u2060"),
@@ -445,8 +427,6 @@ async def test_a7_blank_text_is_never_sent_and_indices_still_fit() -> None:
     assert len(spoken.received) == 1
 
 
-# A8
-
 ASTRAL = [
     "😀 fee: 12 €",
     "𝒜lpha rule 7",
@@ -458,7 +438,7 @@ ASTRAL = [
 
 @pytest.mark.parametrize("text", ASTRAL)
 @pytest.mark.parametrize("shift", [0, 1, -1, 7])
-def test_a8_offsets_are_found_again_whatever_the_provider_counts(text: str, shift: int) -> None:
+def test_offsets_are_found_again_whatever_the_provider_counts(text: str, shift: int) -> None:
     source = Source(0, "s", f"Before. {text}. After.")
     start = source.text.index(text) + shift
     raw = anthropic.types.CitationCharLocation(
@@ -468,7 +448,7 @@ def test_a8_offsets_are_found_again_whatever_the_provider_counts(text: str, shif
         start_char_index=start,
         end_char_index=start + len(text),
     )
-    found = checked(raw, [source])
+    found = checked(quote(raw), [source])
     assert source.text[found.start : found.end] == found.quote == text
 
 
@@ -477,13 +457,10 @@ def test_a_lone_surrogate_is_sent_as_one_character() -> None:
     assert sent["messages"][0]["content"][0]["source"]["data"] == "a\ufffd b"
 
 
-# A10
-
-
 @pytest.mark.parametrize(
     "reply", [GOOD, whole(error("authentication_error", KEY), 401), whole(error("x", KEY), 418)]
 )
-async def test_a10_the_key_stays_here(
+async def test_the_key_stays_here(
     reply: Reply, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="folio")
@@ -524,7 +501,7 @@ async def test_small_tasks_refuse_a_cut_text() -> None:
         "stop_reason": "end_turn",
     }
     async with provider(whole(done), whole({**done, "stop_reason": "max_tokens"})) as spoken:
-        llm = AnthropicLlm(ClaudeClient(KEY, spoken.url), "claude-x", PRICES)
+        llm = claude(spoken)
         assert (await llm.complete("s", "p", max_tokens=5, seconds=5)).text == "yes"
         with pytest.raises(FolioError):
             await llm.complete("s", "p", max_tokens=5, seconds=5)

@@ -7,10 +7,11 @@ import os
 
 import pytest
 
+from services.generator.answering import ModelGenerator
 from services.generator.answers import Finish, Result, Source
+from services.generator.models import LanguageModel
 from services.generator.prices import Prices
-from services.generator.providers.openai_compatible.client import ChatClient
-from services.generator.providers.openai_compatible.generator import OpenAICompatibleGenerator
+from services.generator.providers.openai_compatible.provider import OpenAICompatibleProvider
 from services.rpc.deadline import Deadline
 
 URL = os.environ.get("FOLIO_TEST_CHAT_URL", "")
@@ -25,7 +26,7 @@ SOURCE = Source(
 
 
 async def answer(max_tokens: int) -> Result:
-    generator = OpenAICompatibleGenerator(ChatClient("", URL), MODEL, Prices({}))
+    generator = ModelGenerator(LanguageModel(OpenAICompatibleProvider("", URL), MODEL, Prices({})))
     asked = generator.answer(
         "How many weeks do full-time staff get?", [SOURCE], max_tokens, Deadline.after(120)
     )

@@ -15,7 +15,7 @@ from services.generator.expand.synonyms import (
     SynonymFolder,
     Synonyms,
 )
-from services.generator.providers import Completion
+from services.generator.models import Completion
 from services.rpc.deadline import Deadline
 from services.rpc.errors import Unavailable
 

@@ -12,7 +12,7 @@ from services.generator.extractive.generator import ExtractiveGenerator
 from services.generator.judges.alignment import AlignmentJudge
 from services.generator.judges.llm import LlmJudge
 from services.generator.judges.onnx import OnnxJudge
-from services.generator.providers import Completion
+from services.generator.models import Completion
 from services.minilm import weights
 from services.minilm.graph import BertConfig, bert
 from services.minilm.model import MiniLM

@@ -2,8 +2,9 @@
 
 import pytest
 
-from services.generator.answers import Source
-from services.generator.markers import NO_SOURCE, MarkerReader
+from services.generator.answers import NO_SOURCE, Source
+from services.generator.markers import MarkerReader
+from services.generator.providers import Text
 
 SOURCES = [
     Source(10, "a", "Cats sleep 14 hours a day. Dogs sleep less."),
@@ -16,7 +17,9 @@ def read(text: str, step: int = 0) -> list[tuple[str, list[int]]]:
     """Sentences with the indices they cite; the text arrives in pieces of `step` characters."""
     reader = MarkerReader(SOURCES)
     step = step or max(1, len(text))
-    said = [one for at in range(0, len(text), step) for one in reader.add(text[at : at + step])]
+    said = [
+        one for at in range(0, len(text), step) for one in reader.read(Text(text[at : at + step]))
+    ]
     said += reader.finish()
     return [(one.text, [citation.source_index for citation in one.citations]) for one in said]
 
@@ -69,7 +72,10 @@ def test_reads_markers_however_the_text_arrives(name: str, step: int) -> None:
 
 def test_the_quote_is_the_part_of_the_source_that_supports_the_sentence() -> None:
     reader = MarkerReader(SOURCES)
-    (sentence,) = [*reader.add("A cat will sleep 14 hours of the day [1]."), *reader.finish()]
+    (sentence,) = [
+        *reader.read(Text("A cat will sleep 14 hours of the day [1].")),
+        *reader.finish(),
+    ]
     (citation,) = sentence.citations
     assert citation.quote == "Cats sleep 14 hours a day."
     assert SOURCES[0].text[citation.start : citation.end] == citation.quote
@@ -77,5 +83,5 @@ def test_the_quote_is_the_part_of_the_source_that_supports_the_sentence() -> Non
 
 def test_a_source_that_says_nothing_of_it_gives_an_empty_quote() -> None:
     reader = MarkerReader(SOURCES)
-    (sentence,) = [*reader.add("Whales migrate through polar oceans [3]."), *reader.finish()]
+    (sentence,) = [*reader.read(Text("Whales migrate through polar oceans [3].")), *reader.finish()]
     assert sentence.citations[0].quote == ""

@@ -12,16 +12,29 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from services.generator.assembly import assemble
+from services.generator.answers import Source
+from services.generator.assembly import GENERATORS, assemble, open_service
+from services.generator.expand import Method
 from services.generator.expand.model import ModelExpander
-from services.generator.providers import GENERATORS
+from services.generator.models import Models
+from services.generator.providers.anthropic.provider import AnthropicProvider
+from services.generator.providers.anthropic.settings import AnthropicSettings
+from services.generator.rewrite import Turn
 from services.generator.rewrite.model import ModelRewriter
+from services.generator.servicer import Parts
 from services.generator.settings import GeneratorSettings
+from services.rpc.deadline import Deadline
 from services.rpc.errors import FailedPrecondition
 from services.rpc.testing import SECRET
+from tests.generator.anthropic_wire import error
+from tests.generator.wire import provider, whole
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "sk-canary-0b42"
+
+
+def parts_of(chosen: GeneratorSettings) -> Parts:
+    return assemble(chosen, Models(chosen))
 
 
 def settings(monkeypatch: pytest.MonkeyPatch, **variables: str) -> GeneratorSettings:
@@ -43,7 +56,7 @@ CONFIGURED = {
 @pytest.mark.parametrize("name", GENERATORS)
 def test_a_provider_is_chosen_by_its_name(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     chosen = settings(monkeypatch, FOLIO_GENERATOR=name, **CONFIGURED[name])
-    parts = assemble(chosen)
+    parts = parts_of(chosen)
     assert parts.generator.provider == name
     has_model = name != "extractive"
     assert parts.rewrites_with_model is has_model
@@ -58,6 +71,28 @@ WRONG = {
     "no key": ({"FOLIO_GENERATOR": "anthropic", "RAG_MODEL": "m"}, "ANTHROPIC_API_KEY"),
     "no model": ({"FOLIO_GENERATOR": "anthropic", "ANTHROPIC_API_KEY": KEY}, "RAG_MODEL"),
     "no server": ({"FOLIO_GENERATOR": "openai_compatible", "RAG_MODEL": "m"}, "OPENAI_BASE_URL"),
+    "a fallback without a language model": (
+        {"FOLIO_GENERATOR_FALLBACK": "anthropic"},
+        "FOLIO_GENERATOR_FALLBACK needs",
+    ),
+    "a fallback that is the generator": (
+        {
+            "FOLIO_GENERATOR": "anthropic",
+            "FOLIO_GENERATOR_FALLBACK": "anthropic:m",
+            "RAG_MODEL": "m",
+            "ANTHROPIC_API_KEY": KEY,
+        },
+        "names the generator itself",
+    ),
+    "an unknown fallback": (
+        {
+            "FOLIO_GENERATOR": "anthropic",
+            "FOLIO_GENERATOR_FALLBACK": "oracle",
+            "RAG_MODEL": "m",
+            "ANTHROPIC_API_KEY": KEY,
+        },
+        "there are: anthropic, extractive",
+    ),
     "an llm judge without an llm": ({"FOLIO_JUDGE": "llm"}, "FOLIO_GENERATOR"),
     "an onnx judge without a folder": ({"FOLIO_JUDGE": "onnx"}, "FOLIO_JUDGE_DIR"),
     "an unknown judge": ({"FOLIO_JUDGE": "x"}, "there are: alignment, llm, onnx"),
@@ -79,8 +114,54 @@ WRONG = {
 def test_a_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     variables, named = WRONG[name]
     with pytest.raises(FailedPrecondition, match=named) as raised:
-        assemble(settings(monkeypatch, **variables))
+        parts_of(settings(monkeypatch, **variables))
     assert KEY not in raised.value.message
+
+
+CAPPED = whole(error("rate_limit_error", code="enforced_spend_limit_reached"), 429)
+
+
+async def test_one_client_serves_all_and_a_spend_limit_met_by_one_stops_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[object] = []
+    created = AnthropicProvider.create
+
+    def counting(chosen: AnthropicSettings) -> AnthropicProvider:
+        made.append(created(chosen))
+        return made[-1]  # type: ignore[return-value]
+
+    monkeypatch.setattr(AnthropicProvider, "create", counting)
+    async with provider(CAPPED) as spoken:
+        chosen = settings(
+            monkeypatch,
+            FOLIO_GENERATOR="anthropic",
+            FOLIO_GENERATOR_FALLBACK="anthropic:claude-y",
+            FOLIO_JUDGE="llm",
+            FOLIO_WEB_SEARCH="anthropic",
+            ANTHROPIC_API_KEY=KEY,
+            ANTHROPIC_BASE_URL=spoken.url,
+            RAG_MODEL="claude-x",
+        )
+        async with open_service(chosen) as service:
+            parts, deadline = service.parts, Deadline.after(10)
+            assert parts.judge is not None
+            assert parts.web is not None
+            assert len(made) == 1
+            for work in (
+                parts.web.search("q", 3, deadline),
+                parts.judge.judge("s", ["e"], deadline),
+                anext(aiter(parts.generator.answer("q", [Source(0, "t", "x")], 9, deadline))),
+            ):
+                with pytest.raises(FailedPrecondition) as raised:
+                    await work
+                assert raised.value.reason == "SPEND_LIMIT"
+            expansion = await parts.expander.expand("q", [Method.HYDE], 3, 1, deadline)
+            assert "spend limit" in expansion.degraded_reason
+            rewrite = await parts.rewriter.rewrite("and it?", [Turn(True, "a pump?")], deadline)
+            assert "spend limit" in rewrite.degraded_reason
+    assert len(made) == 1
+    assert len(spoken.received) == 1
 
 
 @pytest.mark.integration

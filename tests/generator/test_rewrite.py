@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from services.generator.answers import Usage
-from services.generator.providers import Completion
+from services.generator.models import Completion
 from services.generator.rewrite import Turn
 from services.generator.rewrite.model import ModelRewriter
 from services.generator.rewrite.rules import rewrite

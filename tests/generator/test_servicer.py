@@ -92,7 +92,7 @@ async def test_an_unconfigured_part_is_a_failed_precondition(
 class Waiting:
     """A generator that says one sentence and waits for ever; it knows whether it was closed."""
 
-    provider, model = "waiting", "none"
+    provider, model, local = "waiting", "none", True
 
     def __init__(self) -> None:
         self.started, self.closed = asyncio.Event(), asyncio.Event()

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from services.generator.prices import Prices
-from services.generator.providers.anthropic.client import ClaudeClient
+from services.generator.providers.anthropic.provider import AnthropicProvider
+from services.generator.providers.anthropic.web_search import AnthropicWebSearch
 from services.generator.websearch import WebResult, WebSearch
-from services.generator.websearch.anthropic_web import AnthropicWebSearch
 from services.generator.websearch.brave import BraveSearch
 from services.generator.websearch.cleaning import is_page, plain
 from services.generator.websearch.searxng import SearxngSearch
@@ -87,7 +87,7 @@ def searches(url: str) -> dict[str, WebSearch]:
     return {
         "searxng": SearxngSearch(url),
         "brave": BraveSearch(KEY, url),
-        "anthropic": AnthropicWebSearch(ClaudeClient(KEY, url), "claude-x", Prices({})),
+        "anthropic": AnthropicWebSearch(AnthropicProvider(KEY, url), "claude-x", Prices({})),
     }
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from services.colbert.encoders import ENCODERS
 from services.crossencoder.models import SCORERS
-from services.generator.providers import LLMS
+from services.generator.providers import PROVIDERS
 from services.rpc import identity
 from services.rpc.deadline import Deadline
 from services.rpc.errors import (
@@ -81,7 +81,7 @@ def test_a_provider_without_its_package_names_the_extra(
 def test_every_provider_with_an_sdk_has_the_extra_that_its_absence_names() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     with_sdk = {
-        name for name in [*LLMS, *SCORERS, *ENCODERS] if name not in ("minilm", "onnx", "tei")
+        name for name in [*PROVIDERS, *SCORERS, *ENCODERS] if name not in ("minilm", "onnx", "tei")
     }
     assert with_sdk > {"anthropic", "openai_compatible", "cohere", "pylate"}
     assert {name.replace("_", "-") for name in with_sdk} <= project["optional-dependencies"].keys()

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from services.generator.answers import NOTHING, Usage
 from services.generator.expand import MAX_VARIANTS, Expansion, Method, Variant
 from services.generator.expand.synonyms import SynonymExpander
-from services.generator.providers import Llm
+from services.generator.models import Completer
 from services.rpc.deadline import Deadline
 from services.rpc.errors import FolioError
 
@@ -32,9 +32,9 @@ class ModelExpander:
 
     methods: tuple[Method, ...] = (Method.SYNONYMS, Method.MULTI_QUERY, Method.HYDE)
 
-    def __init__(self, synonyms: SynonymExpander, llm: Llm, seconds: float) -> None:
+    def __init__(self, synonyms: SynonymExpander, model: Completer, seconds: float) -> None:
         self._synonyms = synonyms
-        self._llm = llm
+        self._model = model
         self._seconds = seconds
 
     async def expand(
@@ -77,7 +77,7 @@ class ModelExpander:
         try:
             seconds = min(self._seconds, deadline.share(SHARE))
             async with asyncio.timeout(seconds):
-                done = await self._llm.complete(
+                done = await self._model.complete(
                     _HYDE if hyde else _MULTI_QUERY.format(count=limit),
                     question,
                     max_tokens=300,

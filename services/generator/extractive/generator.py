@@ -27,6 +27,7 @@ class ExtractiveGenerator:
     """`threshold` is the confidence (0 to 1) below which it abstains; None takes the fitted one."""
 
     provider = "extractive"
+    local = True
 
     def __init__(
         self, encoder: Encoder, *, max_windows: int = 8, threshold: float | None = None

@@ -23,7 +23,7 @@ class Judgement:
 
 
 class Judge(Protocol):
-    """Raises FolioError where it cannot judge; never guesses."""
+    """Made by `create(settings, models)`. Raises FolioError where it cannot judge; never guesses."""
 
     model: str
 

@@ -18,6 +18,7 @@ from native import maxsim
 from services.generator.extractive.confidence import Logistic
 from services.generator.extractive.features import Encoder
 from services.generator.judges import Judgement
+from services.generator.models import Models
 from services.generator.sentences import split
 from services.generator.settings import GeneratorSettings
 from services.generator.words import content_words, numbers, words
@@ -50,7 +51,7 @@ class AlignmentJudge:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="judge")
 
     @classmethod
-    def create(cls, settings: GeneratorSettings) -> "AlignmentJudge":
+    def create(cls, settings: GeneratorSettings, models: Models) -> "AlignmentJudge":
         return cls(MiniLM.load())
 
     async def judge(self, sentence: str, evidence: Sequence[str], deadline: Deadline) -> Judgement:

@@ -5,11 +5,11 @@ import re
 from collections.abc import Sequence
 
 from services.generator.judges import Judgement
-from services.generator.providers import LLMS, Llm
+from services.generator.models import Completer, Models
+from services.generator.providers import PROVIDERS
 from services.generator.settings import GeneratorSettings
 from services.rpc.deadline import Deadline
 from services.rpc.errors import Aborted, FailedPrecondition
-from services.rpc.providers import load
 
 MAX_EVIDENCE_CHARS = 60_000
 
@@ -22,18 +22,19 @@ statement is fully supported."""
 class LlmJudge:
     """See Judge."""
 
-    def __init__(self, llm: Llm, seconds: float) -> None:
-        self.model = llm.model
-        self._llm = llm
+    def __init__(self, model: Completer, seconds: float) -> None:
+        self.model = model.model
+        self._model = model
         self._seconds = seconds
 
     @classmethod
-    def create(cls, settings: GeneratorSettings) -> "LlmJudge":
-        if settings.generator not in LLMS:
+    def create(cls, settings: GeneratorSettings, models: Models) -> "LlmJudge":
+        if settings.generator not in PROVIDERS:
             raise FailedPrecondition(
-                f"the llm judge needs FOLIO_GENERATOR to be one of: {', '.join(sorted(LLMS))}"
+                f"the llm judge needs FOLIO_GENERATOR to be one of: {', '.join(sorted(PROVIDERS))}"
             )
-        return cls(load(LLMS, settings.generator).create(settings), settings.model_timeout_seconds)
+        model = models.open(settings.generator, settings.model)
+        return cls(model, settings.model_timeout_seconds)
 
     async def judge(self, sentence: str, evidence: Sequence[str], deadline: Deadline) -> Judgement:
         shown: list[str] = []
@@ -42,7 +43,7 @@ class LlmJudge:
             shown.append(text[:left])
             left -= len(shown[-1])
         prompt = json.dumps({"statement": sentence, "evidence": shown}, ensure_ascii=False)
-        done = await self._llm.complete(
+        done = await self._model.complete(
             _SYSTEM, prompt, max_tokens=50, seconds=min(self._seconds, deadline.rest())
         )
         return Judgement(_probability(done.text), done.usage)

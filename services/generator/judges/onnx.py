@@ -14,6 +14,7 @@ import onnxruntime  # type: ignore[import-untyped]
 from tokenizers import Tokenizer
 
 from services.generator.judges import Judgement
+from services.generator.models import Models
 from services.generator.settings import GeneratorSettings
 from services.rpc.deadline import Deadline
 from services.rpc.errors import DeadlineExceeded, FailedPrecondition
@@ -55,7 +56,7 @@ class OnnxJudge:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="judge")
 
     @classmethod
-    def create(cls, settings: GeneratorSettings) -> "OnnxJudge":
+    def create(cls, settings: GeneratorSettings, models: Models) -> "OnnxJudge":
         if settings.judge_dir is None:
             raise FailedPrecondition("set FOLIO_JUDGE_DIR to the folder of the onnx judge")
         return cls(settings.judge_dir)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from services.generator.answers import NOTHING
-from services.generator.providers import Completion, Llm
+from services.generator.models import Completer, Completion
 from services.generator.rewrite import MAX_TURNS, Rewrite, Turn
 from services.generator.rewrite.rules import needs_history, rewrite
 from services.generator.words import numbers, words
@@ -28,8 +28,8 @@ to, {"clarify": "the one short question to ask the user"}."""
 class ModelRewriter:
     """See Rewriter. `seconds` bounds the call; a message that stands alone calls nothing."""
 
-    def __init__(self, llm: Llm, seconds: float) -> None:
-        self._llm = llm
+    def __init__(self, model: Completer, seconds: float) -> None:
+        self._model = model
         self._seconds = seconds
 
     async def rewrite(self, question: str, history: Sequence[Turn], deadline: Deadline) -> Rewrite:
@@ -41,7 +41,7 @@ class ModelRewriter:
         try:
             seconds = min(self._seconds, deadline.share(SHARE))
             async with asyncio.timeout(seconds):
-                done = await self._llm.complete(
+                done = await self._model.complete(
                     _SYSTEM, _prompt(question, turns), max_tokens=300, seconds=seconds
                 )
             usage = done.usage
@@ -72,7 +72,7 @@ class ModelRewriter:
         clarify, standalone = reply.get("clarify"), reply.get("question")
         if isinstance(clarify, str) and clarify.strip():
             return Rewrite(
-                clarification=clarify.strip()[:500], method=self._llm.model, usage=done.usage
+                clarification=clarify.strip()[:500], method=self._model.model, usage=done.usage
             )
         if (
             not isinstance(standalone, str)
@@ -85,7 +85,7 @@ class ModelRewriter:
         return Rewrite(
             standalone=standalone,
             unchanged=standalone == question.strip() and not needs_history(question),
-            method=self._llm.model,
+            method=self._model.model,
             usage=done.usage,
         )
 

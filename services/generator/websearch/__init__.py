@@ -9,7 +9,7 @@ from services.rpc.deadline import Deadline
 WEB_SEARCHES = {
     "searxng": "services.generator.websearch.searxng:SearxngSearch",
     "brave": "services.generator.websearch.brave:BraveSearch",
-    "anthropic": "services.generator.websearch.anthropic_web:AnthropicWebSearch",
+    "anthropic": "services.generator.providers.anthropic.web_search:AnthropicWebSearch",
 }
 
 
@@ -32,7 +32,7 @@ class WebResults:
 
 
 class WebSearch(Protocol):
-    """Raises FolioError where the search fails."""
+    """Made by `create(settings, models)`. Raises FolioError where the search fails."""
 
     provider: str
     # Whether the query stays inside the suite.

@@ -1,5 +1,6 @@
 """The Brave Search API."""
 
+from services.generator.models import Models
 from services.generator.settings import GeneratorSettings
 from services.generator.websearch import WebResults
 from services.generator.websearch.cleaning import clean
@@ -29,7 +30,7 @@ class BraveSearch:
         )
 
     @classmethod
-    def create(cls, settings: GeneratorSettings) -> "BraveSearch":
+    def create(cls, settings: GeneratorSettings, models: Models) -> "BraveSearch":
         return cls(settings.brave_api_key.get_secret_value(), settings.brave_base_url)
 
     async def search(self, query: str, limit: int, deadline: Deadline) -> WebResults:

@@ -1,5 +1,6 @@
 """A SearXNG server of one's own, with its JSON format on (settings.yml: search.formats)."""
 
+from services.generator.models import Models
 from services.generator.settings import GeneratorSettings
 from services.generator.websearch import WebResults
 from services.generator.websearch.cleaning import clean
@@ -23,7 +24,7 @@ class SearxngSearch:
         )
 
     @classmethod
-    def create(cls, settings: GeneratorSettings) -> "SearxngSearch":
+    def create(cls, settings: GeneratorSettings, models: Models) -> "SearxngSearch":
         return cls(settings.searxng_url)
 
     async def search(self, query: str, limit: int, deadline: Deadline) -> WebResults:

@@ -5,20 +5,15 @@ from typing import Any
 
 from services.generator.answers import Source
 from services.generator.instructions import RULES, title
-from services.generator.quotes import blank, encodable
+from services.generator.quotes import encodable
 
 SYSTEM = f"{RULES}\n- Cite a document for every statement."
-
-
-def citable(sources: Sequence[Source]) -> list[Source]:
-    """The sources that hold text: the API refuses blank ones. document_index counts these."""
-    return [source for source in sources if not blank(source.text)]
 
 
 def request(
     model: str, question: str, documents: Sequence[Source], max_tokens: int
 ) -> dict[str, Any]:
-    """The arguments of messages.create. `documents` are citable(...)."""
+    """The arguments of messages.create. The API refuses documents without text."""
     content: list[dict[str, Any]] = [
         {
             "type": "document",
@@ -35,3 +30,11 @@ def request(
         "system": SYSTEM,
         "messages": [{"role": "user", "content": content}],
     }
+
+
+def continued(sent: dict[str, Any], said: str) -> dict[str, Any]:
+    """The request that goes on after a pause: what was said so far becomes the assistant's turn."""
+    user = sent["messages"][0]
+    said = said.rstrip()
+    messages = [user, {"role": "assistant", "content": said}] if said else [user]
+    return {**sent, "messages": messages}

@@ -28,12 +28,15 @@ class TokenCount:
             if isinstance(value, int) and value >= 0:
                 self._messages[-1][kind] = value
 
-    def note_event(self, event: Any) -> None:
-        """The usage of an event of a stream, if it has one."""
+    def note_event(self, event: Any) -> bool:
+        """The usage of an event of a stream; whether it has one."""
         if event.type == "message_start":
             self.note(event.message.usage)
         elif event.type == "message_delta":
             self.note(event.usage)
+        else:
+            return False
+        return True
 
     def total(self) -> Tokens:
         return Tokens(

@@ -2,19 +2,21 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
-from services.generator.answers import Usage
+from services.generator.models import Models, called, usage
 from services.generator.prices import Prices
-from services.generator.providers.anthropic.client import ClaudeClient
+from services.generator.providers.anthropic.provider import AnthropicProvider
 from services.generator.providers.anthropic.usage import TokenCount
 from services.generator.quotes import encodable
 from services.generator.settings import GeneratorSettings
 from services.generator.websearch import WebResults
 from services.generator.websearch.cleaning import clean
+from services.outbound.failures import unreadable
 from services.outbound.retries import MALFORMED
 from services.rpc.deadline import Deadline
-from services.rpc.errors import Aborted, FailedPrecondition, Internal
+from services.rpc.errors import Aborted, FailedPrecondition
 
 MAX_TURNS = 4
 _SYSTEM = (
@@ -29,16 +31,17 @@ class AnthropicWebSearch:
     provider = "anthropic"
     local = False
 
-    def __init__(self, client: ClaudeClient, model: str, prices: Prices) -> None:
-        self._client = client
+    def __init__(self, claude: AnthropicProvider, model: str, prices: Prices) -> None:
+        self._claude = claude
         self._model = model
         self._prices = prices
 
     @classmethod
-    def create(cls, settings: GeneratorSettings) -> "AnthropicWebSearch":
+    def create(cls, settings: GeneratorSettings, models: Models) -> "AnthropicWebSearch":
         if not settings.model:
             raise FailedPrecondition("set RAG_MODEL to the id of a Claude model")
-        return cls(ClaudeClient.of(settings), settings.model, Prices.read(settings.prices))
+        claude = cast(AnthropicProvider, models.provider("anthropic"))
+        return cls(claude, settings.model, models.prices)
 
     async def search(self, query: str, limit: int, deadline: Deadline) -> WebResults:
         messages: list[dict[str, Any]] = [{"role": "user", "content": encodable(query)}]
@@ -53,29 +56,22 @@ class AnthropicWebSearch:
         content: list[Any] = []
         for _ in range(MAX_TURNS):
             sent += len(json.dumps(messages, ensure_ascii=False).encode())
-            message = await self._client.message({**request, "messages": messages}, deadline)
+            turn = partial(self._claude.message, {**request, "messages": messages})
+            message = await called(self._claude, turn, deadline)
             count.begin()
             count.note(message.usage)
             content.extend(message.content)
             if message.stop_reason != "pause_turn":
                 break
-            turn = [block.model_dump(exclude_none=True) for block in message.content]
-            messages = [*messages, {"role": "assistant", "content": turn}]
+            said = [block.model_dump(exclude_none=True) for block in message.content]
+            messages = [*messages, {"role": "assistant", "content": said}]
         if message.stop_reason not in {"end_turn", "max_tokens"}:
             raise Aborted("Claude's web search did not finish", reason="INCOMPLETE")
-        total = count.total()
-        usage = Usage(
-            self.provider,
-            self._model,
-            total.input + total.cache_write,
-            total.output,
-            total.cached_input,
-            self._prices.cost(self._model, total),
-        )
+        spent = usage(self._prices, self.provider, self._model, count.total())
         try:
-            return WebResults(clean(_pages(content), limit), sent, usage)
+            return WebResults(clean(_pages(content), limit), sent, spent)
         except MALFORMED:
-            raise Internal("the Claude API sent what is not in its documentation") from None
+            raise unreadable(self._claude.label) from None
 
 
 def _pages(content: list[Any]) -> Iterator[tuple[str, str, str]]:
