@@ -1,1 +1,4 @@
-"""PostgreSQL for the stages that store: embedded server, pool, the one tenant transaction, start-up gates."""
+"""PostgreSQL for the services that store.
+
+The schema and its owner's commands, the embedded server, the pool, the one tenant transaction, the gates at start.
+"""

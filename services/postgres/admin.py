@@ -55,7 +55,7 @@ def create_organization(admin_url: str, name: str) -> int:
         try:
             row = connection.execute("select folio.create_organization(%s)", [name]).fetchone()
         except psycopg.errors.UniqueViolation:
-            raise AlreadyExists(f"there is an organization '{name}' already") from None
+            raise AlreadyExists(f"an organization named '{name}' already exists") from None
     assert row is not None
     return int(row[0])
 
@@ -91,7 +91,7 @@ def create_rooftop(admin_url: str, organization: str, name: str) -> int:
                 [organization_id, name],
             ).fetchone()
         except psycopg.errors.UniqueViolation:
-            raise AlreadyExists(f"there is a rooftop '{name}' already") from None
+            raise AlreadyExists(f"a rooftop named '{name}' already exists") from None
     assert row is not None
     return int(row[0])
 
@@ -120,7 +120,9 @@ def act_for(connection: psycopg.Connection, organization_id: int) -> None:
 def _organization(admin_url: str, name: str) -> int:
     found = organizations(admin_url).get(name)
     if found is None:
-        raise NotFound(f"no organization '{name}'; `create-organization` makes one")
+        raise NotFound(
+            f"there is no organization named '{name}'; create it with `create-organization`"
+        )
     return found
 
 

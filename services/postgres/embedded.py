@@ -90,7 +90,9 @@ class EmbeddedPostgres:
         self._sockets = self._socket_folder(owner)
         if self._answers():
             self._sockets = None
-            raise FailedPrecondition(f"a PostgreSQL runs on {self.folder} already; stop it first")
+            raise FailedPrecondition(
+                f"a PostgreSQL server is already running on {self.folder}; stop it first"
+            )
         options = [f"{name}={value}" for name, value in self._settings.items()]
         options.append(f"unix_socket_directories={self._sockets}")
         with (self.folder / "log").open("ab") as output:
@@ -203,7 +205,7 @@ def _binaries() -> Path:
     found = importlib.util.find_spec("pgserver")
     if found is None or not found.submodule_search_locations:
         raise FailedPrecondition(
-            "no PostgreSQL: pip install 'folio[embedded]', or set DATABASE_URL to a server of yours"
+            "PostgreSQL was not found: pip install 'folio[embedded]', or set DATABASE_URL to a server of your own"
         )
     return Path(next(iter(found.submodule_search_locations))) / "pginstall" / "bin"
 
@@ -215,7 +217,9 @@ def _unprivileged_user() -> pwd.struct_passwd | None:
     for name in ("postgres", "nobody"):
         with contextlib.suppress(KeyError):
             return pwd.getpwnam(name)
-    raise FailedPrecondition("PostgreSQL refuses root, and there is no user `postgres` or `nobody`")
+    raise FailedPrecondition(
+        "PostgreSQL does not run as root, and there is no user `postgres` or `nobody` to run it as"
+    )
 
 
 def _make_reachable(path: Path, owner: pwd.struct_passwd) -> None:

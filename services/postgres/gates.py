@@ -1,4 +1,4 @@
-"""What must hold before a stage serves. Each gate refuses with what was found, what was expected and what to do."""
+"""What must hold before a service serves. Each gate refuses with what was found, what was expected and what to do."""
 
 import logging
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Facts:
 async def check(pool: TenantPool, schema_version: int) -> Facts:
     """All gates but the embedding model's. Raises FailedPrecondition at the first that is shut.
 
-    Waits for a database that is away or not yet migrated: a stage may start before either.
+    Waits for a database that is away or not yet migrated: a service may start before either.
     """
     while True:
         try:

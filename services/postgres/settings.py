@@ -20,13 +20,16 @@ class PostgresSettings(ServerSettings):
         10, ge=1, le=1000, description="connections kept by this process"
     )
     database_wait_seconds: float = Field(
-        5.0, gt=0, le=120, description="longest wait for a free connection; then UNAVAILABLE"
+        5.0,
+        gt=0,
+        le=120,
+        description="longest wait for a free connection; then the call fails as UNAVAILABLE",
     )
     database_statement_seconds: float = Field(
         30.0, gt=0, le=3600, description="longest time of one statement"
     )
     database_prepared_statements: bool = Field(
-        True, description="off behind pgbouncer in transaction mode"
+        True, description="switch off behind pgbouncer in transaction mode"
     )
 
 

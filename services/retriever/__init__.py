@@ -1,1 +1,1 @@
-"""The stage that stores: documents, their pages and chunks, and the search over them."""
+"""The service that stores: documents, their pages and chunks, and the search over them."""

@@ -9,11 +9,7 @@ async def main() -> None:
     settings = RetrieverSettings.load()
     async with open_service(settings) as service:
         await serve(
-            settings,
-            "retriever",
-            service.servicer.register,
-            warm_up=service.warm_up,
-            check=service.check,
+            settings, "retriever", service.register, warm_up=service.warm_up, check=service.check
         )
 
 

@@ -1,10 +1,13 @@
 """Puts the retriever together: pool, gates, parser, embedder, servicer."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+import grpc
+
+from folio.retriever.v1 import retriever_pb2_grpc
 from services.postgres import gates
 from services.postgres.migrate import latest
 from services.postgres.pool import alive, open_pool
@@ -52,11 +55,16 @@ async def open_service(settings: RetrieverSettings) -> AsyncIterator["Service"]:
 
 
 class Service:
-    """The servicer, what to do before serving, and whether it is healthy."""
+    """What serve() needs of this service."""
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.servicer = RetrieverServicer(parts)
+
+    def register(self, server: grpc.aio.Server) -> Sequence[str]:
+        """See services.rpc.serve.Register."""
+        retriever_pb2_grpc.add_RetrieverServiceServicer_to_server(self.servicer, server)
+        return ["folio.retriever.v1.RetrieverService"]
 
     async def warm_up(self) -> None:
         """Starts the parsers and runs the model once."""

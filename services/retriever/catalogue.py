@@ -151,7 +151,7 @@ def _after(token: str) -> int:
     except (ValueError, KeyError, TypeError, binascii.Error):
         after = None
     if type(after) is not int or not 0 <= after < 2**63:
-        raise InvalidArgument.field("page_token", "is not one that this service gave")
+        raise InvalidArgument.field("page_token", "was not issued by this service")
     return after
 
 

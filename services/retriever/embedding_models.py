@@ -25,7 +25,7 @@ async def column_of(pool: TenantPool, embedder: Embedder) -> str:
     column, dim, revision, state, kind = row
     if dim != embedder.dim or kind != f"vector({dim})":
         raise FailedPrecondition(
-            f"{embedder.model} gives vectors of {embedder.dim}, the column {column} is {kind} for {dim}"
+            f"{embedder.model} produces vectors of {embedder.dim} numbers, but the column {column} is {kind} for {dim}"
         )
     if revision and embedder.revision and revision != embedder.revision:
         raise FailedPrecondition(

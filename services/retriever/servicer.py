@@ -28,7 +28,6 @@ from services.rpc import identity
 from services.rpc.build import package_version
 from services.rpc.limits import Gate
 
-SERVICE = "folio.retriever.v1.RetrieverService"
 DEFAULT_PAGE_SIZE = 100
 Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -55,11 +54,6 @@ class RetrieverServicer(retriever_pb2_grpc.RetrieverServiceServicer):
         settings = parts.settings
         self._gate = Gate(settings.max_concurrency, settings.max_queue)
         self.uploads = Uploads(settings, parts.pool, parts.parser, parts.embedder, parts.column)
-
-    def register(self, server: grpc.aio.Server) -> list[str]:
-        """See services.rpc.serve.Register."""
-        retriever_pb2_grpc.add_RetrieverServiceServicer_to_server(self, server)
-        return [SERVICE]
 
     async def IngestDocument(
         self, requests: AsyncIterator[pb.IngestDocumentRequest], context: Context

@@ -11,7 +11,10 @@ class RetrieverSettings(PostgresSettings):
 
     listen: str = Field("127.0.0.1:7401", description="host:port to serve gRPC on")
     max_call_seconds: float = Field(
-        1800.0, gt=0, le=3600, description="bound of any call; an ingest of a large file needs it"
+        1800.0,
+        gt=0,
+        le=3600,
+        description="longest time of any call; ingesting a large file needs it",
     )
 
     embedder: str = Field(
@@ -28,10 +31,12 @@ class RetrieverSettings(PostgresSettings):
     embeddings_revision: str = Field(
         "",
         validation_alias="EMBEDDINGS_REVISION",
-        description="its revision; another one is another space",
+        description="the model's revision; vectors of two revisions are never compared",
     )
     embeddings_api_key: SecretStr = Field(
-        SecretStr(""), validation_alias="EMBEDDINGS_API_KEY", description="bearer token of the URL"
+        SecretStr(""),
+        validation_alias="EMBEDDINGS_API_KEY",
+        description="bearer token for EMBEDDINGS_URL",
     )
     embeddings_dim: int = Field(
         0,
@@ -45,38 +50,43 @@ class RetrieverSettings(PostgresSettings):
         ge=0,
         le=32_768,
         validation_alias="EMBEDDINGS_MAX_TOKENS",
-        description="tokens that the model reads of a text; 0 for 512",
+        description="most tokens of a text that the model reads; 0 means 512",
     )
     embeddings_query_prefix: str = Field(
         "",
         validation_alias="EMBEDDINGS_QUERY_PREFIX",
-        description="put before queries, for models trained with one",
+        description="text put before each query, for models trained with one",
     )
     embeddings_batch_tokens: int = Field(
         8192,
         ge=64,
         validation_alias="EMBEDDINGS_BATCH_TOKENS",
-        description="tokens of one request to the provider",
+        description="most tokens in one request to the provider",
     )
     embeddings_batch_texts: int = Field(
         32,
         ge=1,
         le=2048,
         validation_alias="EMBEDDINGS_BATCH_TEXTS",
-        description="texts of one request to the provider, and of one step of an ingest",
+        description="most texts in one request to the provider, and in one step of an ingest",
     )
 
     chunk_tokens: int = Field(
-        500, ge=20, le=8192, description="tokens of a chunk; less where the embedder reads less"
+        500, ge=20, le=8192, description="tokens in a chunk; fewer if the embedder reads fewer"
     )
-    chunk_overlap: int = Field(50, ge=0, le=4096, description="tokens that two chunks share")
+    chunk_overlap: int = Field(
+        50, ge=0, le=4096, description="tokens that two neighbouring chunks share"
+    )
     chunk_snap: int = Field(
-        50, ge=0, le=1024, description="tokens that a border may move to meet a paragraph"
+        50,
+        ge=0,
+        le=1024,
+        description="how many tokens a chunk's border may move to fall between paragraphs",
     )
     max_file_bytes: int = Field(
-        100 * 2**20, ge=1, le=2**30, description="largest file that is taken in"
+        100 * 2**20, ge=1, le=2**30, description="largest file that is accepted, in bytes"
     )
-    max_chunks: int = Field(50_000, ge=1, description="most chunks of one document")
+    max_chunks: int = Field(50_000, ge=1, description="most chunks in one document")
     parser_workers: int = Field(
         1,
         ge=1,
@@ -90,16 +100,19 @@ class RetrieverSettings(PostgresSettings):
         description="ingests at once, each with its file in memory; one organization has at most half of them",
     )
     sender_silence_seconds: float = Field(
-        30.0, gt=0, le=600, description="an upload that sends nothing for so long is given up"
+        30.0, gt=0, le=600, description="an upload that sends nothing for this long is given up"
     )
     lease_seconds: float = Field(
-        30.0, ge=1, le=600, description="an ingest that is silent for so long is taken for dead"
+        30.0,
+        ge=1,
+        le=600,
+        description="an ingest whose worker is not heard from for this long may be taken over",
     )
 
     exact_below: int = Field(
         3000,
         ge=0,
-        description="up to so many chunks that pass the filter are compared one by one, without the index",
+        description="if at most this many chunks pass the filter, all of them are compared, without the index",
     )
 
     bm25_k1: float = Field(1.2, ge=0, le=10, description="how much repeating a word counts in BM25")

@@ -83,7 +83,9 @@ class Uploads:
         async for request in _not_silent(requests, self._settings.sender_silence_seconds):
             if request.WhichOneof("part") == "header":
                 if header is not None:
-                    raise InvalidArgument.field("header", "must be sent once, first")
+                    raise InvalidArgument.field(
+                        "header", "must be sent only once, as the first message"
+                    )
                 header = request.header
                 if header.size_bytes > most:
                     raise _too_large(most)
@@ -139,7 +141,9 @@ def checked(data: bytes, sha256: str, size: int, most: int) -> str:
     if len(data) > most:
         raise _too_large(most)
     if size and size != len(data):
-        raise InvalidArgument.field("size_bytes", f"{size} announced, {len(data)} received")
+        raise InvalidArgument.field(
+            "size_bytes", f"says {size} bytes, but {len(data)} were received"
+        )
     digest = hashlib.sha256(data).hexdigest()
     if sha256 and sha256 != digest:
         raise InvalidArgument.field(
@@ -158,7 +162,7 @@ def upload_from(
     """The header, cleaned. InvalidArgument if nothing is left of the name."""
     file_name = clean_line(header.file_name, 1024)
     if not file_name:
-        raise InvalidArgument.field("file_name", "has no visible character")
+        raise InvalidArgument.field("file_name", "contains no visible characters")
     kind, title = clean_line(header.kind, 100), clean_line(header.title)
     published_on = day(header.published_on, "published_on")
     media_type = clean_line(header.media_type, 200)

@@ -71,7 +71,9 @@ class Viewer:
         """
         for index, span in enumerate(spans):
             if span.char_end <= span.char_start:
-                raise InvalidArgument.field(f"spans[{index}]", "char_end must be behind char_start")
+                raise InvalidArgument.field(
+                    f"spans[{index}]", "char_end must be greater than char_start"
+                )
         result: list[tuple[Region, ...]] = [()] * len(spans)
         for document_id in dict.fromkeys(span.document_id for span in spans):
             wanted = [i for i, span in enumerate(spans) if span.document_id == document_id]

@@ -93,7 +93,7 @@ class Retriever:
 
     async def as_(self, principal: Principal) -> Caller:
         channel = await self._stack.enter_async_context(
-            running("retriever", self.service.servicer.register, principal)
+            running("retriever", self.service.register, principal)
         )
         return Caller(retriever_pb2_grpc.RetrieverServiceStub(channel))
 

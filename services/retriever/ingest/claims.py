@@ -184,7 +184,7 @@ async def _rooftop(connection: Connection, principal: Principal, asked: int | No
     )
     if await found.fetchone() is None:
         raise NotFound(
-            "no such rooftop; `python -m services.postgres.admin create-rooftop` makes one"
+            "no such rooftop; create it with `python -m services.postgres.admin create-rooftop`"
         )
     return rooftop
 

@@ -61,7 +61,7 @@ def media_type(data: bytes, file_name: str = "", declared: str = "") -> MediaTyp
     hint = _hint(file_name, declared)
     if hint is MediaType.PDF:
         raise InvalidArgument(
-            "the file is called a PDF and has no PDF header in its first 1,024 bytes: it is another type or damaged",
+            "the file is named a PDF, but its first 1,024 bytes hold no PDF header: it is of another type, or damaged",
             reason="NOT_A_PDF",
         )
     if not head.startswith(_UNICODE_MARKS) and _looks_binary(data[: 2**20]):

@@ -291,7 +291,7 @@ def _death(code: int, page: int | None, limits: ParseLimits) -> FolioError:
             reason="PARSE_MEMORY",
         )
     return InvalidArgument(
-        f"the parser crashed on this file{where} (exit {code}): it is damaged; open it in a viewer and save it anew",
+        f"the parser crashed on this file{where} (exit {code}): it is damaged; open it in a viewer and save it again",
         reason="PARSER_CRASHED",
     )
 

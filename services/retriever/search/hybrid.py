@@ -115,7 +115,7 @@ class Searcher:
     async def search(self, principal: Principal, request: Request) -> Found:
         """InvalidArgument if both legs are off. A failing embedder leaves the sparse leg, and is reported."""
         if not (request.dense or request.sparse):
-            raise InvalidArgument("both legs are left out; at least one must stay")
+            raise InvalidArgument("both search legs are left out; leave at least one in")
         steps: list[Step] = []
         vectors = await self._embed(request, steps)
         depth = max(

@@ -81,7 +81,7 @@ async def passages(
     async with tenant(pool, principal, snapshot=True) as connection:
         hits = await catalogue.chunks(connection, principal.organization_id, chunk_ids)
         if not hits:
-            raise NotFound("none of these chunks is there; search again")
+            raise NotFound("none of these chunks exists any more; search again")
         stretches = await _stretches(
             connection, principal.organization_id, hits, passage_tokens, parents=parents
         )

@@ -10,7 +10,7 @@ import pytest
 
 from folio.retriever.v1 import retriever_pb2 as pb
 from folio.retriever.v1 import retriever_pb2_grpc
-from services.retriever.servicer import RetrieverServicer
+from services.retriever.assembly import Service
 from services.rpc.identity import Principal
 from services.rpc.testing import running
 from tests.conftest import Postgres
@@ -26,7 +26,7 @@ async def test_senders_that_dawdle_keep_no_other_organization_waiting(
     postgres: Postgres, retriever: Retriever
 ) -> None:
     parts = replace(retriever.service.parts, settings=settings_on(postgres, max_ingests=2))
-    servicer, done = RetrieverServicer(parts), asyncio.Event()
+    service, done = Service(parts), asyncio.Event()
 
     async def dawdling() -> AsyncIterator[pb.IngestDocumentRequest]:
         yield pb.IngestDocumentRequest(header=pb.IngestHeader(file_name="slow.md"))
@@ -34,13 +34,13 @@ async def test_senders_that_dawdle_keep_no_other_organization_waiting(
 
     slow, quick = Principal(postgres.organization()), Principal(postgres.organization())
     async with (
-        running("retriever", servicer.register, slow) as its,
-        running("retriever", servicer.register, quick) as ours,
+        running("retriever", service.register, slow) as its,
+        running("retriever", service.register, quick) as ours,
     ):
         stub: Any = retriever_pb2_grpc.RetrieverServiceStub(its)
         calls = [stub.IngestDocument(dawdling(), timeout=120) for _ in range(4)]
         async with asyncio.timeout(60):
-            while servicer.uploads.waiting(slow.organization_id) < 3:  # noqa: ASYNC110  (a gate has no event for its queue)
+            while service.servicer.uploads.waiting(slow.organization_id) < 3:  # noqa: ASYNC110  (a gate has no event for its queue)
                 await asyncio.sleep(0.01)
         result = await Caller(retriever_pb2_grpc.RetrieverServiceStub(ours)).ingest(LEAVE, "a.md")
         assert result.document.chunk_count
@@ -62,7 +62,7 @@ async def test_a_sender_that_falls_silent_is_given_up(
         await asyncio.Event().wait()
 
     principal = Principal(postgres.organization())
-    async with running("retriever", RetrieverServicer(parts).register, principal) as channel:
+    async with running("retriever", Service(parts).register, principal) as channel:
         stub: Any = retriever_pb2_grpc.RetrieverServiceStub(channel)
         with pytest.raises(grpc.aio.AioRpcError) as failed:
             _ = [event async for event in stub.IngestDocument(silent(), timeout=60)]

@@ -297,7 +297,7 @@ def _saslprep(password: str) -> str:
 
 def _open_error(code: int | None, password: str) -> Exception:
     if code == c.FPDF_ERR_PASSWORD and password:
-        return InvalidArgument.field("password", "it does not open this PDF")
+        return InvalidArgument.field("password", "does not open this PDF")
     if code == c.FPDF_ERR_PASSWORD:
         return FailedPrecondition(
             "the PDF is encrypted: give its password", reason="PASSWORD_REQUIRED"
@@ -308,6 +308,6 @@ def _open_error(code: int | None, password: str) -> Exception:
             reason="UNSUPPORTED_ENCRYPTION",
         )
     return InvalidArgument(
-        "the PDF is damaged and could not be repaired: open it in a viewer and save it anew",
+        "the PDF is damaged and could not be repaired: open it in a viewer and save it again",
         reason="BROKEN_PDF",
     )
