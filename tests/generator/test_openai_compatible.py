@@ -181,7 +181,9 @@ async def test_an_unknown_end_is_no_answer() -> None:
 @pytest.mark.parametrize("cut", [True, False])
 async def test_a_cut_stream_is_never_complete(kept: int, cut: bool) -> None:
     full = stream()
-    async with provider(Reply(chunks=full.chunks[:kept], headers=full.headers, cut=cut)) as spoken:
+    async with provider(
+        Reply(chunks=list(full.chunks)[:kept], headers=full.headers, cut=cut)
+    ) as spoken:
         try:
             said, result = await ask(spoken, seconds=1.0)
         except FolioError:

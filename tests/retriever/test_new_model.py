@@ -24,7 +24,8 @@ pytestmark = pytest.mark.integration
 class Letters:
     """Counts letters: a real, if poor, embedding of 26 dimensions."""
 
-    provider, model, revision, dim, max_tokens = "letters", "Example/Letters-26", "1", 26, 512
+    provider, model, revision, local = "letters", "Example/Letters-26", "1", True
+    dim, max_tokens = 26, 512
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         return [(i, i + 1) for i in range(len(text))]
