@@ -9,8 +9,9 @@ import pytest
 
 from services.crossencoder.models import SCORERS
 from services.crossencoder.settings import CrossEncoderSettings
+from services.generator.answering import ModelGenerator
 from services.generator.answers import Source
-from services.generator.providers import GENERATORS
+from services.generator.models import Models
 from services.generator.settings import GeneratorSettings
 from services.generator.websearch import WEB_SEARCHES
 from services.outbound import failures
@@ -115,12 +116,13 @@ def generator_settings(url: str) -> GeneratorSettings:
 
 
 def web_search(name: str, url: str) -> Call:
-    made = load(WEB_SEARCHES, name).create(generator_settings(url))
+    settings = generator_settings(url)
+    made = load(WEB_SEARCHES, name).create(settings, Models(settings))
     return lambda: made.search("secret words", 5, Deadline.after(30))
 
 
 def language_model(name: str, url: str) -> Call:
-    made = load(GENERATORS, name).create(generator_settings(url))
+    made = ModelGenerator(Models(generator_settings(url)).open(name, "m"))
     sources = [Source(index=0, title="Title", text="Some text.", hits=(), relevance=1.0)]
 
     async def call() -> object:
