@@ -82,7 +82,7 @@ def load_sets(paths: Sequence[Path]) -> GoldenSet:
     """The given golden sets, or ours. FailedPrecondition where ours is not: an installed package leaves it out."""
     if not paths and not GOLDEN.exists():
         raise FailedPrecondition(
-            "our own questions and documents are in a checkout only; name yours with --golden"
+            "Folio's own questions and documents come with a checkout only; name yours with --golden"
         )
     return load_golden(paths or [GOLDEN])
 
@@ -121,11 +121,11 @@ def write_baseline(summary: Mapping[str, Any], path: Path = BASELINE) -> None:
     """
     if any(rung.get("failed") for rung in summary["rungs"]):
         raise FailedPrecondition(
-            "a run with failed questions makes no baseline: repair what failed and run again"
+            "a run with failed questions cannot be the baseline: fix what failed and run again"
         )
     if summary["set"]["held_out"]:
         raise FailedPrecondition(
-            "a run with held-out cases makes no baseline: they would be looked at in every gate"
+            "a run with held-out cases cannot be the baseline: every gate would look at them"
         )
     metric = summary["main_metric"]
     gated = {rung.name for rung in GATE_RUNGS}

@@ -39,7 +39,7 @@ class Organization:
         missing = sorted(set(self._by_hash.values()) - set(found.values()))
         if missing:
             raise FailedPrecondition(
-                f"{self.name}: {len(missing)} documents are not there, or in another version"
+                f"{self.name}: {len(missing)} documents are missing, or in another version"
                 f" (the first is {missing[0]}); run `folio eval ingest` first"
             )
         self._by_id = found

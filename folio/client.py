@@ -28,7 +28,7 @@ OPTIONS: list[tuple[str, int]] = [
 
 def _metadata(api_key: str) -> tuple[tuple[str, str], ...]:
     if not (api_key.isascii() and api_key.isprintable()):
-        raise ValueError("the API key holds a character that no key has")
+        raise ValueError("the API key contains a character that keys do not have")
     return (("authorization", f"Bearer {api_key}"),)
 
 

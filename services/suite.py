@@ -203,7 +203,7 @@ class Suite:
             self._lock = (self.folder / "lock").open("w")
         except OSError as error:
             raise FailedPrecondition(
-                f"the folder {self.folder} cannot be written: {error.strerror}"
+                f"the folder {self.folder} is not writable: {error.strerror}"
             ) from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

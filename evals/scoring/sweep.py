@@ -163,7 +163,7 @@ def write_calibration(folder: Path, calibration: Calibration) -> Path:
             known = Calibration.model_validate_json(other.read_bytes())
         except ValueError:
             raise FailedPrecondition(
-                f"{other} is no calibration; repair it or take it away"
+                f"{other} is not a calibration; repair it or remove it"
             ) from None
         if (known.model, known.signal) == (calibration.model, calibration.signal):
             path = other

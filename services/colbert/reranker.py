@@ -134,7 +134,7 @@ class Reranker:
         self._require_dim(query)
         if options.alignments and self.encoding.pool_factor > 1:
             raise FailedPrecondition(
-                "the index pools its tokens, so a stored row is no single token; ask for alignments"
+                "the index pools its tokens, so a stored row is not one token; ask for alignments"
                 " with texts",
                 reason="POOLED",
             )

@@ -12,7 +12,10 @@ class ColbertSettings(PostgresSettings):
 
     listen: str = Field("127.0.0.1:7402", description="host:port to serve gRPC on")
     max_call_seconds: float = Field(
-        1800.0, gt=0, le=3600, description="bound of any call; indexing a large document needs it"
+        1800.0,
+        gt=0,
+        le=3600,
+        description="longest time of any call; indexing a large document takes long",
     )
     encoder: str = Field(
         "minilm",
@@ -27,21 +30,21 @@ class ColbertSettings(PostgresSettings):
     revision: str = Field(
         "",
         validation_alias="FOLIO_COLBERT_REVISION",
-        description="commit of the checkpoint on its hub; empty for its newest",
+        description="commit of the checkpoint on its hub; empty: the newest",
     )
     query_length: int = Field(
         0,
         ge=0,
         le=1024,
         validation_alias="FOLIO_COLBERT_QUERY_LENGTH",
-        description="tokens read of a query; 0 for the model's own",
+        description="tokens read of a query; 0: the model's own limit",
     )
     document_length: int = Field(
         0,
         ge=0,
         le=8192,
         validation_alias="FOLIO_COLBERT_DOCUMENT_LENGTH",
-        description="tokens read of a document; 0 for the model's own",
+        description="tokens read of a document; 0: the model's own limit",
     )
     pool_factor: int = Field(
         1,
@@ -65,7 +68,7 @@ class ColbertSettings(PostgresSettings):
         2 * 2**30,
         ge=2**20,
         validation_alias="FOLIO_COLBERT_CACHE_BYTES",
-        description="memory for token vectors; the least recently used go first",
+        description="memory for token vectors; the least recently used are dropped first",
     )
     kernel_threads: int = Field(
         1,
@@ -106,17 +109,17 @@ class ColbertSettings(PostgresSettings):
         ge=1,
         le=1024,
         validation_alias="FOLIO_COLBERT_STREAM_IN_FLIGHT",
-        description="requests of one stream worked on at once",
+        description="requests of one stream handled at once",
     )
     max_exact_chunks: int = Field(
         50_000,
         ge=1,
         validation_alias="FOLIO_COLBERT_MAX_EXACT_CHUNKS",
-        description="chunks that SearchExact scores at most; a call over more is refused",
+        description="most chunks that SearchExact scores; larger calls are refused",
     )
     max_encode_on_demand: int = Field(
         256,
         ge=0,
         validation_alias="FOLIO_COLBERT_MAX_ENCODE_ON_DEMAND",
-        description="chunks without stored vectors that a call may have encoded, of each thousand",
+        description="chunks without stored vectors that a call may have encoded, per thousand chunks",
     )

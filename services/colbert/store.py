@@ -170,7 +170,7 @@ class TokenStore:
         }
         async with tenant(self._pool, principal) as connection:
             if await (await connection.execute(_VERSION, values)).fetchone() is None:
-                raise NotFound("no such document, or no such version of it")
+                raise NotFound("no such document or version")
             rows = await (await connection.execute(_UNINDEXED, values)).fetchall()
         return len(rows), [chunk_id for chunk_id, missing in rows if missing]
 

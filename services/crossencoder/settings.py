@@ -18,7 +18,7 @@ class CrossEncoderSettings(ServerSettings):
     reranker_url: str = Field(
         "",
         validation_alias="RERANKER_URL",
-        description="address of a TEI server; for cohere and voyage, of a proxy",
+        description="address of a TEI server; for cohere and voyage: of a proxy",
     )
     model: str = Field(
         "",
@@ -28,7 +28,7 @@ class CrossEncoderSettings(ServerSettings):
     revision: str = Field(
         "",
         validation_alias="FOLIO_CROSSENCODER_REVISION",
-        description="commit of the model on its hub; empty for its newest",
+        description="commit of the model on its hub; empty: the newest",
     )
     cohere_api_key: SecretStr = Field(
         SecretStr(""), validation_alias="COHERE_API_KEY", description="key of Cohere"
@@ -41,33 +41,33 @@ class CrossEncoderSettings(ServerSettings):
         ge=0,
         le=1000,
         validation_alias="FOLIO_CROSSENCODER_BATCH_PAIRS",
-        description="pairs of one call to the model; 0 for the provider's own",
+        description="pairs in one call to the model; 0: the provider's own limit",
     )
     attempt_seconds: float = Field(
         10.0,
         gt=0,
         le=600,
         validation_alias="FOLIO_CROSSENCODER_ATTEMPT_SECONDS",
-        description="longest time of one call to the model before it is tried again",
+        description="longest time of one call to the model; then it is tried again",
     )
     attempts: int = Field(
         3,
         ge=1,
         le=10,
         validation_alias="FOLIO_CROSSENCODER_ATTEMPTS",
-        description="tries of one call to the model, all inside the caller's deadline",
+        description="attempts of one call to the model, all inside the caller's deadline",
     )
     threads: int = Field(
         0,
         ge=0,
         le=256,
         validation_alias="FOLIO_CROSSENCODER_THREADS",
-        description="threads of a local model; 0 for one per core",
+        description="threads of a local model; 0: one per core",
     )
     stream_in_flight: int = Field(
         16,
         ge=1,
         le=1024,
         validation_alias="FOLIO_CROSSENCODER_STREAM_IN_FLIGHT",
-        description="requests of one stream worked on at once",
+        description="requests of one stream handled at once",
     )

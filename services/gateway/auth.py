@@ -48,7 +48,7 @@ class Tokens:
                 jwt.get_algorithm_by_name(self._algorithm).prepare_key(secret)
             except (jwt.PyJWTError, ValueError, TypeError):
                 raise FailedPrecondition(
-                    f"FOLIO_JWT_KEY is no public key in PEM for {self._algorithm}"
+                    f"FOLIO_JWT_KEY is not a public key in PEM for {self._algorithm}"
                 ) from None
 
     def principal(self, token: str) -> Principal:
@@ -65,7 +65,7 @@ class Tokens:
                 leeway=5,
             )
         except jwt.PyJWTError as error:
-            raise Unauthenticated(f"the token does not hold: {type(error).__name__}") from None
+            raise Unauthenticated(f"the token is not valid: {type(error).__name__}") from None
         organization = claims.get(settings.jwt_organization_claim)
         rooftop = claims.get(settings.jwt_rooftop_claim)
         if not identity.is_id(organization):
@@ -144,13 +144,13 @@ class Authenticator:
         self._tokens = Tokens(settings) if settings.jwt_algorithm else None
         if self._keys is None and self._tokens is None:
             raise FailedPrecondition(
-                "nobody could call: set FOLIO_KEYS_FILE, FOLIO_JWT_ALGORITHM, or both"
+                "no caller could sign in: set FOLIO_KEYS_FILE, FOLIO_JWT_ALGORITHM, or both"
             )
 
     def __call__(self, metadata: dict[str, list[str]]) -> Principal:
         credential = identity.bearer(metadata)
         if len(credential) > MAX_TOKEN_CHARACTERS:
-            raise Unauthenticated("the credential is too long to be one of ours")
+            raise Unauthenticated("the credential is too long to be a key or token of this service")
         if credential.count(".") == 2:
             if self._tokens is None:
                 raise Unauthenticated("this service accepts API keys, not JWTs")

@@ -19,7 +19,10 @@ class GatewaySettings(ServerSettings):
 
     listen: str = Field("127.0.0.1:7400", description="host:port to serve the public API on")
     max_call_seconds: float = Field(
-        1800.0, gt=0, le=3600, description="bound of any call; an ingest of a large file needs it"
+        1800.0,
+        gt=0,
+        le=3600,
+        description="longest time of any call; ingesting a large file takes long",
     )
     ask_seconds: float = Field(
         60.0,
@@ -105,7 +108,7 @@ class GatewaySettings(ServerSettings):
     max_passage_tokens: int = Field(2000, ge=50, le=32768, description="tokens of one passage")
     max_total_tokens: int = Field(8000, ge=50, le=262144, description="tokens of all passages")
     max_output_tokens: int = Field(
-        1024, ge=16, le=16384, description="tokens of an answer where the request names none"
+        1024, ge=16, le=16384, description="longest answer in tokens, if the request does not say"
     )
     scope_cache_seconds: float = Field(
         30.0, ge=0, description="age at which titles and kinds are read again"

@@ -92,9 +92,7 @@ class ModelGenerator:
             except (TimeoutError, DeadlineExceeded):
                 label = self._model.label
                 if begun or patience is deadline:
-                    raise DeadlineExceeded(
-                        f"{label} did not answer in the time that is left"
-                    ) from None
+                    raise DeadlineExceeded(f"{label} did not answer in time") from None
                 raise Unavailable(f"{label} did not begin in time", reason=SLOW) from None
             except FolioError as error:
                 if begun:

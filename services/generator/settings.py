@@ -12,7 +12,7 @@ class GeneratorSettings(ProviderSettings, ServerSettings):
     """Read once, at start."""
 
     listen: str = Field("127.0.0.1:7404", description="host:port to serve gRPC on")
-    max_concurrency: int = Field(8, ge=1, le=1000, description="calls worked on at once")
+    max_concurrency: int = Field(8, ge=1, le=1000, description="calls handled at once")
 
     generator: str = Field(
         "extractive", description=f"who answers: extractive, {', '.join(PROVIDERS)}"
@@ -30,14 +30,14 @@ class GeneratorSettings(ProviderSettings, ServerSettings):
         20.0,
         gt=0,
         le=600,
-        description="time for one small call: a rewrite, an expansion, a judgement",
+        description="longest time of one small call: a rewrite, an expansion, a judgement",
     )
     max_output_tokens: int = Field(
-        1024, ge=16, le=16384, description="tokens of an answer where the request names none"
+        1024, ge=16, le=16384, description="longest answer in tokens, if the request does not say"
     )
     prices: Path | None = Field(
         None,
-        description="YAML file of prices in dollars per million tokens, by model; none: no costs",
+        description="YAML file of prices in dollars per million tokens, by model; unset: no costs are reported",
     )
 
     extractive_threshold: float | None = Field(
@@ -51,22 +51,25 @@ class GeneratorSettings(ProviderSettings, ServerSettings):
     )
 
     rewrite_with_model: bool = Field(
-        True, description="rewrite with the generator's model where it has one; else by rules"
+        True,
+        description="rewrite follow-ups with the generator's model, if it has one; otherwise by rules",
     )
     synonyms_dir: Path | None = Field(
         None, description="folder of <organization_id>.yaml files with synonyms"
     )
 
     judge: str = Field(
-        "", description="who judges support: alignment, onnx or llm; empty for nobody"
+        "", description="provider of the judge of support: alignment, onnx or llm; empty: none"
     )
     judge_dir: Path | None = Field(
         None, description="folder of the onnx judge: model.onnx, tokenizer.json, config.json"
     )
 
     web_search: str = Field(
-        "", description="web search: searxng, brave or anthropic; empty for none"
+        "", description="provider of web search: searxng, brave or anthropic; empty: none"
     )
-    searxng_url: str = Field("", description="address of a SearXNG server with its JSON format on")
+    searxng_url: str = Field(
+        "", description="address of a SearXNG server whose JSON format is enabled"
+    )
     brave_api_key: SecretStr = Field(SecretStr(""), description="key of the Brave Search API")
     brave_base_url: str = Field("https://api.search.brave.com", description="Brave Search API")

@@ -26,5 +26,5 @@ class MiniLMSettings(BaseSettings):
         default=0,
         ge=0,
         le=256,
-        description="threads of the embedded model in one inference; 0 for one per core",
+        description="threads of the embedded model in one inference; 0: one per core",
     )

@@ -105,7 +105,7 @@ def _write(path: Path, data: bytes) -> None:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
         raise FailedPrecondition(
-            "FOLIO_CACHE_DIR cannot be written; name a folder that can", reason="CACHE_DIR"
+            "FOLIO_CACHE_DIR is not writable; name a folder that is", reason="CACHE_DIR"
         ) from error
     try:
         with os.fdopen(handle, "wb") as file:

@@ -111,10 +111,12 @@ def unreachable(provider: str) -> Unavailable:
 
 def broke_off(provider: str) -> Unavailable:
     """It said so itself in the middle of an answer, where there is no status."""
-    return Unavailable(f"{provider} failed while it answered", reason=AWAY)
+    return Unavailable(f"{provider} failed while answering", reason=AWAY)
 
 
-def unreadable(provider: str, what: str = "an answer of another form than documented") -> Internal:
+def unreadable(
+    provider: str, what: str = "an answer that its documentation does not describe"
+) -> Internal:
     """An answer came and makes no sense."""
     return Internal(f"{provider} sent {what}", reason=UNREADABLE)
 

@@ -72,9 +72,7 @@ async def retrying(
                 return await call(seconds)
         except TimeoutError:
             if seconds == left:
-                raise DeadlineExceeded(
-                    f"{provider} did not answer in the time that is left"
-                ) from None
+                raise DeadlineExceeded(f"{provider} did not answer in time") from None
             failed: FolioError = Unavailable(
                 f"{provider} did not answer within {seconds:.1f} s", reason=SLOW
             )

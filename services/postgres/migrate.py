@@ -60,7 +60,7 @@ def migrate(admin_url: str, directory: Path = MIGRATIONS) -> int:
             if version in applied:
                 if applied[version] != digest:
                     raise DataLoss(
-                        f"{path.name} is not the file that was applied; add a new migration"
+                        f"{path.name} was changed after it was applied; add a new migration instead"
                     )
                 continue
             with connection.transaction():

@@ -139,9 +139,7 @@ async def tenant(
                 )
             yield connection
     except psycopg.errors.QueryCanceled:
-        raise DeadlineExceeded(
-            "the database did not finish in the time that it was given"
-        ) from None
+        raise DeadlineExceeded("the database did not finish in time") from None
     except PoolTimeout:
         raise Unavailable(
             "no database connection became free in time; try again",
@@ -156,7 +154,7 @@ async def tenant(
                 retry_after_s=0.2,
             ) from None
         raise Unavailable(
-            "the database is away; try again", reason="DATABASE", retry_after_s=2.0
+            "the database cannot be reached; try again", reason="DATABASE", retry_after_s=2.0
         ) from None
 
 

@@ -14,10 +14,10 @@ class PostgresSettings(ServerSettings):
 
     database_url: SecretStr = Field(
         validation_alias="DATABASE_URL",
-        description="postgresql://… as the application's role, which must own nothing",
+        description="postgresql://… with the application's role, which must not own tables",
     )
     database_pool_size: int = Field(
-        10, ge=1, le=1000, description="connections kept by this process"
+        10, ge=1, le=1000, description="connections that this process keeps open"
     )
     database_wait_seconds: float = Field(
         5.0,
@@ -29,7 +29,8 @@ class PostgresSettings(ServerSettings):
         30.0, gt=0, le=3600, description="longest time of one statement"
     )
     database_prepared_statements: bool = Field(
-        True, description="switch off behind pgbouncer in transaction mode"
+        True,
+        description="switch use prepared statements; switch off behind pgbouncer in transaction mode",
     )
 
 
@@ -40,7 +41,7 @@ class AdminSettings(BaseSettings):
 
     database_admin_url: SecretStr = Field(
         validation_alias="DATABASE_ADMIN_URL",
-        description="postgresql://… as the owner of the tables",
+        description="postgresql://… with the role that owns the tables",
     )
     database_url: SecretStr = Field(
         SecretStr(""),

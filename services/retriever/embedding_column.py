@@ -81,7 +81,7 @@ def _register(admin_url: str, embedder: Embedder) -> str:
             if revision and embedder.revision and revision != embedder.revision:
                 raise FailedPrecondition(
                     f"the column has vectors of revision {revision} of {embedder.model}, not {embedder.revision}; "
-                    "vectors of two revisions are not compared: drop the model first, or give it another name"
+                    "vectors of two revisions cannot be compared: drop the model first, or give it another name"
                 )
             return str(column)
         column = column_name(embedder.model)

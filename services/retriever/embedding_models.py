@@ -30,7 +30,7 @@ async def column_of(pool: TenantPool, embedder: Embedder) -> str:
     if revision and embedder.revision and revision != embedder.revision:
         raise FailedPrecondition(
             f"the index was made with revision {revision} of {embedder.model}, not {embedder.revision}; "
-            "vectors of two revisions are not compared: add it as a model of its own"
+            "vectors of two revisions cannot be compared: add it as a separate model"
         )
     if state != "ready":
         raise FailedPrecondition(

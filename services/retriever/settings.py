@@ -43,7 +43,7 @@ class RetrieverSettings(PostgresSettings):
         ge=0,
         le=2000,
         validation_alias="EMBEDDINGS_DIM",
-        description="dimension of its vectors (HNSW: at most 2,000)",
+        description="dimension of the model's vectors (HNSW: at most 2,000)",
     )
     embeddings_max_tokens: int = Field(
         0,

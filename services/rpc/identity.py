@@ -168,11 +168,11 @@ def _read(token: str, audience: str, secret: str) -> tuple[Principal, float]:
         if not is_id(organization) or not (rooftop is None or is_id(rooftop)):
             raise Unauthenticated("the identity token names no organization")
         if not isinstance(scopes, list):
-            raise Unauthenticated("the identity token's scopes are no list")
+            raise Unauthenticated("the identity token's scopes are not a list")
         if claims["exp"] - claims["iat"] > LIFETIME_S:
             raise Unauthenticated("the identity token lives longer than five minutes")
     except jwt.PyJWTError as error:
-        raise Unauthenticated(f"the identity token does not hold: {type(error).__name__}") from None
+        raise Unauthenticated(f"the identity token is not valid: {type(error).__name__}") from None
     principal = Principal(
         organization_id=organization,
         rooftop_id=rooftop,

@@ -70,7 +70,7 @@ def check(request: Any) -> None:
     """Raises InvalidArgument with every rule of the proto that the request breaks."""
     if request is UNDECODABLE:
         raise InvalidArgument(
-            "the request's bytes are no message of this method; is the client of another version?"
+            "the request is not a message of this method; does the client use another version?"
         )
     violations = _validator.collect_violations(request)
     if violations:

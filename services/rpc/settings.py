@@ -40,13 +40,18 @@ class ServerSettings(BaseSettings):
     listen: str = Field(
         "127.0.0.1:0", description="host:port to serve gRPC on; port 0 takes a free one"
     )
-    metrics_listen: str = Field("", description="host:port of the Prometheus page; empty for none")
-    internal_secret: SecretStr = Field(
-        description="signs the identity that the gateway hands to the stages; at least 32 bytes, the same everywhere"
+    metrics_listen: str = Field(
+        "", description="host:port of the Prometheus page; empty: no such page"
     )
-    max_concurrency: int = Field(32, ge=1, le=10_000, description="calls worked on at once")
+    internal_secret: SecretStr = Field(
+        description="signs the identity that the gateway passes on; at least 32 bytes, the same in all services"
+    )
+    max_concurrency: int = Field(32, ge=1, le=10_000, description="calls handled at once")
     max_queue: int = Field(
-        64, ge=0, le=100_000, description="calls that may wait for their turn; one more is refused"
+        64,
+        ge=0,
+        le=100_000,
+        description="calls that may wait for their turn; further calls are refused",
     )
     max_message_bytes: int = Field(
         64 * 2**20, ge=2**20, le=2**30, description="largest gRPC message, both ways"
@@ -55,10 +60,10 @@ class ServerSettings(BaseSettings):
         600.0,
         gt=0,
         le=3600,
-        description="deadline of calls that bring none, and bound of those that do",
+        description="deadline of calls that set none, and limit for those that do",
     )
     drain_seconds: float = Field(
-        20.0, ge=0, le=600, description="time that running calls get after SIGTERM"
+        20.0, ge=0, le=600, description="time that running calls have to finish after SIGTERM"
     )
     max_connection_age_seconds: float = Field(
         300.0,
@@ -66,19 +71,20 @@ class ServerSettings(BaseSettings):
         description="connections are renewed after this, so that load spreads over replicas",
     )
     log_level: str = Field(
-        "INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$", description="least level that is logged"
+        "INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$", description="lowest level that is logged"
     )
     tls_certificate: Path | None = Field(
         None, description="PEM chain of this service; with tls_key, serves TLS"
     )
     tls_key: Path | None = Field(None, description="PEM key of this service")
     tls_ca: Path | None = Field(
-        None, description="PEM authorities; with a certificate, peers must show one of theirs"
+        None,
+        description="PEM certificate authorities; with tls_certificate: clients must have a certificate of theirs",
     )
     otlp_endpoint: str = Field(
         "",
         validation_alias="OTEL_EXPORTER_OTLP_ENDPOINT",
-        description="where spans go; empty for nowhere",
+        description="address of an OTLP collector of traces; empty: no traces",
     )
 
     @classmethod

@@ -333,7 +333,7 @@ def test_a_short_hmac_secret_does_not_start() -> None:
 
 @pytest.mark.parametrize("algorithm", ["RS256", "ES256"])
 def test_a_key_that_is_none_does_not_start(algorithm: str) -> None:
-    with pytest.raises(FailedPrecondition, match="no public key in PEM"):
+    with pytest.raises(FailedPrecondition, match="not a public key in PEM"):
         Authenticator(jwt_settings(jwt_algorithm=algorithm, jwt_key=SecretStr("not a key" * 9)))
 
 

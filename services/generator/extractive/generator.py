@@ -57,9 +57,7 @@ class ExtractiveGenerator:
             async with asyncio.timeout(deadline.rest()):
                 result = await work
         except TimeoutError:
-            raise DeadlineExceeded(
-                "the sources could not be read in the time that is left"
-            ) from None
+            raise DeadlineExceeded("there was not enough time to read the sources") from None
         for sentence in result.sentences:
             yield sentence
         yield result

@@ -143,7 +143,7 @@ class Reader:
         wanted = shapes(weights["norm.gain"].shape[0]) if "norm.gain" in weights else {}
         if not wanted or {name: one.shape for name, one in weights.items()} != wanted:
             raise DataLoss(
-                "the weights of the reader are of another architecture; run evals/training/fit_reader.py"
+                "the weights of the reader belong to another architecture; run evals/training/fit_reader.py"
             )
         return cls(weights)
 

@@ -62,9 +62,7 @@ class AlignmentJudge:
             async with asyncio.timeout(deadline.rest()):
                 return Judgement(await work)
         except TimeoutError:
-            raise DeadlineExceeded(
-                "the evidence could not be read in the time that is left"
-            ) from None
+            raise DeadlineExceeded("there was not enough time to read the evidence") from None
 
     def support(self, sentence: str, evidence: Sequence[str]) -> float:
         """Blocks. 0 where there is nothing to align."""

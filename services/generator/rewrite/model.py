@@ -81,7 +81,7 @@ class ModelRewriter:
             raise ValueError("the model did not reply in the agreed form")
         standalone = " ".join(standalone.split())
         if not exact(question, standalone, turns):
-            raise ValueError("the model changed a number, a code or invented one")
+            raise ValueError("the model changed or invented a number or a code")
         return Rewrite(
             standalone=standalone,
             unchanged=standalone == question.strip() and not needs_history(question),

@@ -228,7 +228,7 @@ async def renew(
     )
     if done.rowcount != 1:
         raise Aborted(
-            "the document was deleted, or its ingest taken over, meanwhile", reason="LEASE_LOST"
+            "the document was deleted, or another ingest took it over", reason="LEASE_LOST"
         )
 
 

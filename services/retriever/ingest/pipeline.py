@@ -118,7 +118,7 @@ class Ingest:
             )
         self._report(Progress("parse", 1, 1))
         if document.is_scan and document.media_type != MediaType.PDF:
-            raise InvalidArgument("the file holds no text", reason="EMPTY_FILE")
+            raise InvalidArgument("the file contains no text", reason="EMPTY_FILE")
         with self._timed("chunk"):
             spans, section_tokens = await asyncio.to_thread(self._chunk, document)
         self._report(Progress("chunk", len(spans), len(spans)))

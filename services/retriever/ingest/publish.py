@@ -63,7 +63,7 @@ async def publish(
         )
     if found["outcome"] == "NEEDS_OCR" and found["old_chunks"]:
         raise FailedPrecondition(
-            "the new file has no text, so the version that is served stays; ingest it with ocr",
+            "the new file has no text, so the current version is kept; ingest it with ocr",
             reason="NEEDS_OCR",
         )
     replaced = [row[0] for row in await (await connection.execute(_HASHES, key)).fetchall()]
@@ -133,5 +133,5 @@ async def _lock(connection: Connection, key: dict[str, int]) -> dict[str, Any]:
         raise NotFound("no such document")
     # A part of the organization reads what belongs to all of it, but does not change it.
     raise PermissionDenied(
-        "this document belongs to the whole organization, which alone may change it"
+        "this document belongs to the whole organization; a key for one rooftop may not change it"
     )

@@ -194,7 +194,7 @@ async def finish(
     warnings = list(document.warnings)
     if without_vector:
         warnings.append(
-            f"{without_vector} of {chunk_count} chunks have no vector and are found by their words only"
+            f"{without_vector} of {chunk_count} chunks have no vector and can be found by words only"
         )
     await connection.execute(
         _FINISH,
