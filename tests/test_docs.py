@@ -63,6 +63,14 @@ def test_targets_that_documents_name_are_in_the_makefile() -> None:
             assert set(words.split()) <= targets, document
 
 
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_modules_that_a_document_runs_exist(document: str) -> None:
+    ours = r"python -m ((?:folio|services|native|evals|bench|deploy)[\w.]*)"
+    for module in re.findall(ours, (ROOT / document).read_text()):
+        path = ROOT.joinpath(*module.removesuffix(".NAME").split("."))
+        assert path.with_suffix(".py").exists() or path.is_dir(), module
+
+
 def misspelt(command: Any, words: list[str]) -> str:
     """The first word of a command line that is no command or option of `command`; "" if there is none."""
     words = list(words)
