@@ -23,7 +23,7 @@ class CrossEncoderSettings(ServerSettings):
     model: str = Field(
         "",
         validation_alias="FOLIO_CROSSENCODER_MODEL",
-        description="the provider's name of the model, or a folder",
+        description="the provider's name for the model, or a folder",
     )
     revision: str = Field(
         "",

@@ -63,11 +63,11 @@ _AWAY = Meaning(Unavailable, AWAY, "is failing ({status}); try again later")
 _TABLE = {
     401: Meaning(FailedPrecondition, REFUSED, "does not accept the key ({status})"),
     402: Meaning(FailedPrecondition, REFUSED, "needs credit on the account ({status})"),
-    403: Meaning(FailedPrecondition, REFUSED, "does not allow this with the key ({status})"),
+    403: Meaning(FailedPrecondition, REFUSED, "refuses access ({status})"),
     404: Meaning(FailedPrecondition, REFUSED, "does not know the model or the address ({status})"),
     408: _AWAY,
     409: _AWAY,
-    413: Meaning(ResourceExhausted, TOO_LARGE, "takes no request of this size ({status})"),
+    413: Meaning(ResourceExhausted, TOO_LARGE, "does not accept a request of this size ({status})"),
     424: _AWAY,
     425: _AWAY,
     429: _BUSY,

@@ -75,14 +75,14 @@ class JsonApi:
                 finally:
                     await response.aclose()
         except httpx.DecodingError:
-            raise unreadable(self.name, "a body that is not compressed as it says") from None
+            raise unreadable(self.name, "a body that cannot be decompressed") from None
         except httpx.HTTPError:
             raise unreachable(self.name) from None
         try:
             value = json.loads(body)
         # What is nested too deeply for the parser is a RecursionError.
         except (ValueError, RecursionError):
-            raise unreadable(self.name, "what is not JSON") from None
+            raise unreadable(self.name, "something that is not JSON") from None
         return Answer(value, len(request.url.raw_path) + len(request.content))
 
     def _check(self, response: httpx.Response, reads: Reads | None) -> None:

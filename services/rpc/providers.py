@@ -14,7 +14,9 @@ def load(providers: Mapping[str, str], name: str) -> Any:
     """
     target = providers.get(name)
     if target is None:
-        raise FailedPrecondition(f"no provider '{name}'; there are: {', '.join(sorted(providers))}")
+        raise FailedPrecondition(
+            f"there is no provider '{name}'; choose one of: {', '.join(sorted(providers))}"
+        )
     module, _, attribute = target.partition(":")
     try:
         return getattr(importlib.import_module(module), attribute)

@@ -98,7 +98,7 @@ async def test_the_text_is_cut_and_never_the_whole_question(tmp_path: Path) -> N
 
 
 def test_a_model_with_more_than_one_number_a_pair_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FailedPrecondition, match="one number a pair"):
+    with pytest.raises(FailedPrecondition, match="one number for each pair"):
         OnnxScorer.create(folder(tmp_path, classes=3))
 
 

@@ -64,7 +64,7 @@ def test_shares_of_a_deadline_leave_a_margin_and_end() -> None:
 
 
 def test_an_unknown_provider_lists_what_there_is() -> None:
-    with pytest.raises(FailedPrecondition, match="there are: a, b"):
+    with pytest.raises(FailedPrecondition, match="choose one of: a, b"):
         load({"a": "x:y", "b": "x:z"}, "c")
 
 

@@ -74,8 +74,10 @@ def in_order(count: int, scored: Iterable[tuple[int, float]], name: str) -> list
     """
     by_index: dict[int, float] = {}
     for index, score in scored:
-        if not 0 <= index < count or index in by_index:
-            raise unreadable(name, f"a score for text {index} of {count}, or two for one text")
+        if not 0 <= index < count:
+            raise unreadable(name, f"a score for text {index}, where there are {count}")
+        if index in by_index:
+            raise unreadable(name, f"two scores for text {index}")
         by_index[index] = float(score)
     if len(by_index) != count:
         raise unreadable(name, f"{len(by_index)} scores for {count} texts")

@@ -39,7 +39,7 @@ class CohereScorer:
         key = settings.cohere_api_key.get_secret_value()
         if not key or not settings.model:
             raise FailedPrecondition(
-                "the provider cohere needs COHERE_API_KEY and FOLIO_CROSSENCODER_MODEL"
+                "set COHERE_API_KEY and FOLIO_CROSSENCODER_MODEL to use cohere"
             )
         return cls(key, settings.model, settings.reranker_url, settings.batch_pairs)
 

@@ -76,7 +76,7 @@ class OnnxScorer:
         if len(session.get_outputs()[0].shape) != 2 or classes != 1:
             raise FailedPrecondition(
                 f"the graph's output has shape {session.get_outputs()[0].shape}; a cross-encoder"
-                " gives one number a pair: (batch, 1)",
+                " gives one number for each pair: (batch, 1)",
                 reason="NOT_A_RERANKER",
             )
         config = _json(folder / "config.json")

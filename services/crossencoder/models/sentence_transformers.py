@@ -32,16 +32,14 @@ class SentenceTransformersScorer:
     def create(cls, settings: CrossEncoderSettings) -> "SentenceTransformersScorer":
         """FailedPrecondition where the model gives more than one number a pair."""
         if not settings.model:
-            raise FailedPrecondition(
-                "the provider sentence-transformers needs FOLIO_CROSSENCODER_MODEL"
-            )
+            raise FailedPrecondition("set FOLIO_CROSSENCODER_MODEL to use sentence-transformers")
         if settings.threads:
             torch.set_num_threads(settings.threads)
         model = CrossEncoder(settings.model, revision=settings.revision or None)
         labels = model.config.num_labels
         if labels != 1:
             raise FailedPrecondition(
-                f"the model gives {labels} numbers a pair; a reranker gives one",
+                f"the model gives {labels} numbers for each pair; a reranker gives one",
                 reason="NOT_A_RERANKER",
             )
         return cls(model, settings.model, settings.revision, settings.batch_pairs)

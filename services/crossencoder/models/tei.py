@@ -15,7 +15,6 @@ _NAME = "the tei reranker"
 _ADVICE = {
     404: "check RERANKER_URL",
     413: "lower FOLIO_CROSSENCODER_BATCH_PAIRS",
-    422: "check that RERANKER_URL names a reranker",
 }
 _START_S = 10.0
 
@@ -38,7 +37,7 @@ class TeiScorer:
     @classmethod
     def create(cls, settings: CrossEncoderSettings) -> "TeiScorer":
         if not settings.reranker_url:
-            raise FailedPrecondition("the provider tei needs RERANKER_URL")
+            raise FailedPrecondition("set RERANKER_URL to use tei")
         return cls(settings.reranker_url, settings.model, settings.batch_pairs)
 
     async def start(self) -> None:
@@ -47,11 +46,11 @@ class TeiScorer:
             _NAME, lambda seconds: self._api.get("/info", seconds), Deadline.after(_START_S)
         )
         if not isinstance(info, dict):
-            raise unreadable(_NAME, "a description of itself that is no object")
+            raise unreadable(_NAME, "a description of itself that is not a JSON object")
         kind = info.get("model_type")
         if isinstance(kind, dict) and "reranker" not in kind:
             raise FailedPrecondition(
-                f"the model behind RERANKER_URL is not a reranker but: {', '.join(kind)}",
+                f"the model at RERANKER_URL is not a reranker but: {', '.join(kind)}",
                 reason="NOT_A_RERANKER",
             )
         self.model = str(info.get("model_id") or self.model or "unnamed")
@@ -78,7 +77,7 @@ class TeiScorer:
                 for item in answer
             ]
         except (TypeError, KeyError, ValueError, OverflowError):
-            raise unreadable(_NAME, "what is not a list of scores") from None
+            raise unreadable(_NAME, "something other than a list of scores") from None
         return in_order(len(texts), scored, _NAME)
 
     async def close(self) -> None:
@@ -90,6 +89,6 @@ def _too_long(status: int) -> FolioError | None:
     if status not in (413, 422):
         return None
     return InvalidArgument(
-        "a text is longer than the tei reranker's model reads; allow truncation, or send shorter ones",
+        "a text is longer than the tei reranker's model reads: allow truncation, or send shorter texts",
         reason="TOO_LONG",
     )

@@ -41,7 +41,7 @@ class VoyageScorer:
         key = settings.voyage_api_key.get_secret_value()
         if not key or not settings.model:
             raise FailedPrecondition(
-                "the provider voyage needs VOYAGE_API_KEY and FOLIO_CROSSENCODER_MODEL"
+                "set VOYAGE_API_KEY and FOLIO_CROSSENCODER_MODEL to use voyage"
             )
         return cls(key, settings.model, settings.reranker_url, settings.batch_pairs)
 
@@ -76,7 +76,7 @@ def _failure(error: VoyageError, truncate: bool) -> FolioError:
     status = error.http_status or 0
     if status == 400 and not truncate:
         return InvalidArgument(
-            "the voyage reranker refused the request; without truncation, texts must fit its model",
+            "the voyage reranker refused the request: allow truncation, or send texts that fit its model",
             reason="TOO_LONG",
         )
     if status < 300:

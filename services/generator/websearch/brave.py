@@ -4,7 +4,7 @@ from services.generator.models import Models
 from services.generator.settings import GeneratorSettings
 from services.generator.websearch import WebResults
 from services.generator.websearch.cleaning import clean
-from services.generator.websearch.fetching import fetch
+from services.generator.websearch.fetching import fetch, rows
 from services.outbound.json_api import JsonApi
 from services.rpc.deadline import Deadline
 from services.rpc.errors import FailedPrecondition
@@ -38,10 +38,4 @@ class BraveSearch:
         found, sent = await fetch(self._api, "/res/v1/web/search", parameters, deadline)
         web = found.get("web")
         results = web.get("results") if isinstance(web, dict) else None
-        rows = (
-            [one for one in results if isinstance(one, dict)] if isinstance(results, list) else []
-        )
-        fields = (
-            (str(one.get(key) or "") for key in ("title", "url", "description")) for one in rows
-        )
-        return WebResults(clean(((t, u, s) for t, u, s in fields), limit), sent)
+        return WebResults(clean(rows(results, "description"), limit), sent)

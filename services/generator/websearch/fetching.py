@@ -1,6 +1,6 @@
 """What the search servers with a plain JSON API share."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from services.outbound.failures import unreadable
@@ -20,5 +20,16 @@ async def fetch(
         api.name, lambda seconds: api.get(path, seconds, parameters), deadline, attempts=1
     )
     if not isinstance(found, dict):
-        raise unreadable(api.name, "JSON that is no object")
+        raise unreadable(api.name, "JSON that is not an object")
     return found, sent
+
+
+def rows(results: object, snippet: str) -> Iterator[tuple[str, str, str]]:
+    """(title, url, snippet) of each result in a server's list, as text; of anything that is no list, nothing."""
+    for one in results if isinstance(results, list) else ():
+        if isinstance(one, dict):
+            yield (
+                str(one.get("title") or ""),
+                str(one.get("url") or ""),
+                str(one.get(snippet) or ""),
+            )

@@ -4,7 +4,7 @@ from services.generator.models import Models
 from services.generator.settings import GeneratorSettings
 from services.generator.websearch import WebResults
 from services.generator.websearch.cleaning import clean
-from services.generator.websearch.fetching import fetch
+from services.generator.websearch.fetching import fetch, rows
 from services.outbound.json_api import JsonApi
 from services.rpc.deadline import Deadline
 from services.rpc.errors import FailedPrecondition
@@ -31,8 +31,4 @@ class SearxngSearch:
         parameters = {"q": query, "format": "json"}
         found, sent = await fetch(self._api, "/search", parameters, deadline)
         results = found.get("results")
-        rows = (
-            [one for one in results if isinstance(one, dict)] if isinstance(results, list) else []
-        )
-        fields = ((str(one.get(key) or "") for key in ("title", "url", "content")) for one in rows)
-        return WebResults(clean(((t, u, s) for t, u, s in fields), limit), sent)
+        return WebResults(clean(rows(results, "content"), limit), sent)

@@ -21,7 +21,9 @@ class OpenAICompatibleEmbedder(RemoteEmbedder):
         try:
             rows = {int(item["index"]): item["embedding"] for item in answer["data"]}
         except (TypeError, KeyError, ValueError):
-            raise unreadable(NAME, "no data with index and embedding") from None
+            raise unreadable(
+                NAME, "an answer without the index and the embedding of each text"
+            ) from None
         if sorted(rows) != list(range(len(texts))) or len(answer["data"]) != len(texts):
             raise unreadable(NAME, f"{len(answer['data'])} vectors for {len(texts)} texts")
         return [rows[index] for index in range(len(texts))]
