@@ -12,6 +12,7 @@ from services.crossencoder.settings import CrossEncoderSettings
 from services.generator.answering import ModelGenerator
 from services.generator.answers import Source
 from services.generator.models import Models
+from services.generator.providers import PROVIDERS
 from services.generator.settings import GeneratorSettings
 from services.generator.websearch import WEB_SEARCHES
 from services.outbound import failures
@@ -143,6 +144,24 @@ CALLS: dict[str, tuple[Callable[[str, str], Call], str]] = {
     "claude": (language_model, "anthropic"),
     "chat completions": (language_model, "openai_compatible"),
 }
+
+
+def test_nobody_is_left_out() -> None:
+    """A new provider that is not in this process belongs into CALLS."""
+    registries = (
+        (embedder, EMBEDDERS),
+        (scorer, SCORERS),
+        (web_search, WEB_SEARCHES),
+        (language_model, PROVIDERS),
+    )
+    remote = {
+        (make, name)
+        for make, registry in registries
+        for name in registry
+        # It needs PyTorch to be imported, and is local.
+        if name != "sentence-transformers" and not load(registry, name).local
+    }
+    assert remote == set(CALLS.values())
 
 
 async def failure_of(call: Call) -> FolioError:
