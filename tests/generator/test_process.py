@@ -13,7 +13,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from services.generator.answers import Source
-from services.generator.assembly import GENERATORS, assemble, open_service
+from services.generator.assembly import assemble, open_service
 from services.generator.expand import Method
 from services.generator.expand.model import ModelExpander
 from services.generator.models import Models
@@ -53,7 +53,7 @@ CONFIGURED = {
 }
 
 
-@pytest.mark.parametrize("name", GENERATORS)
+@pytest.mark.parametrize("name", CONFIGURED)
 def test_a_provider_is_chosen_by_its_name(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     chosen = settings(monkeypatch, FOLIO_GENERATOR=name, **CONFIGURED[name])
     parts = parts_of(chosen)
