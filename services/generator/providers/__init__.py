@@ -12,18 +12,20 @@ from typing import Protocol
 from services.generator.answers import Source
 from services.generator.prices import Tokens
 from services.generator.providers.anthropic.settings import AnthropicSettings
+from services.generator.providers.ollama.settings import OllamaSettings
 from services.generator.providers.openai_compatible.settings import OpenAICompatibleSettings
 from services.rpc.errors import FolioError
 
 PROVIDERS = {
     "anthropic": "services.generator.providers.anthropic.provider:AnthropicProvider",
+    "ollama": "services.generator.providers.ollama.provider:OllamaProvider",
     "openai_compatible": (
         "services.generator.providers.openai_compatible.provider:OpenAICompatibleProvider"
     ),
 }
 
 
-class ProviderSettings(AnthropicSettings, OpenAICompatibleSettings):
+class ProviderSettings(AnthropicSettings, OllamaSettings, OpenAICompatibleSettings):
     """The keys and addresses of all of them, for the generator's settings."""
 
 
