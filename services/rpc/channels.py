@@ -49,7 +49,7 @@ def channel_options(
         ("grpc.http2.max_pings_without_data", 0),
         ("grpc.enable_retries", 1 if retried else 0),
         ("grpc.service_config", service_config(retried)),
-        # A stage that was down is found again within two seconds.
+        # A service that was down is found again within two seconds.
         ("grpc.max_reconnect_backoff_ms", 2_000),
         # Its own connections: a shared one may be waiting out the failures of another channel.
         ("grpc.use_local_subchannel_pool", 1),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from services.rpc.errors import DeadlineExceeded
 
-# Kept back at each hop, so that the reply of a stage that used all of its share still arrives.
+# Kept back at each hop, so that the reply of a service that used all of its share still arrives.
 MARGIN_S = 0.05
 # A share shorter than this is not worth a call.
 LEAST_S = 0.005

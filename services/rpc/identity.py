@@ -1,6 +1,6 @@
-"""Who a call is for. The gateway learns it from the caller's key; the stages from a token that the gateway signs.
+"""Who a call is for. The gateway learns it from the key, the other services from a token that the gateway signs.
 
-Tokens are JWTs (RFC 7519), HS256, alive for at most five minutes, for one stage each (`aud`).
+Tokens are JWTs (RFC 7519), HS256, alive for at most five minutes, for one service each (`aud`).
 """
 
 import time
@@ -86,7 +86,7 @@ def check_secret(secret: str) -> str:
 
 
 def sign(principal: Principal, audience: str, secret: str, *, lifetime_s: float = 60.0) -> str:
-    """A token that lets the stage `audience` act for the principal, for min(lifetime_s, 300) seconds."""
+    """A token that lets the service `audience` act for the principal, for min(lifetime_s, 300) seconds."""
     now = time.time()
     return jwt.encode(
         {
@@ -105,7 +105,7 @@ def sign(principal: Principal, audience: str, secret: str, *, lifetime_s: float 
 
 
 class Signer:
-    """Signs for one stage, and uses a token again while most of its life is left: a call checks it once, on arrival."""
+    """Signs for one service. A token is used again while most of its life is left: a call checks it on arrival only."""
 
     REUSED_S = 20.0
     KEPT = 1024
@@ -127,7 +127,7 @@ class Signer:
 
 
 class Verifier:
-    """Checks the tokens of one stage, each once: after that only whether it has expired."""
+    """Checks the tokens of one service, each once: after that only whether it has expired."""
 
     KEPT = 1024
 
@@ -147,7 +147,7 @@ class Verifier:
 
 
 def verify(token: str, audience: str, secret: str) -> Principal:
-    """The principal of a token; Unauthenticated if it is altered, expired, or meant for another stage."""
+    """The principal of a token; Unauthenticated if it is altered, expired, or meant for another service."""
     return _read(token, audience, secret)[0]
 
 

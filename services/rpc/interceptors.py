@@ -46,8 +46,8 @@ UNDECODABLE = object()
 _validator = protovalidate.Validator()
 
 
-def stage_authenticator(audience: str, secret: str) -> Authenticator:
-    """Accepts the tokens that the gateway signs for the stage `audience`."""
+def service_authenticator(audience: str, secret: str) -> Authenticator:
+    """Accepts the tokens that the gateway signs for the service `audience`."""
     verifier = Verifier(audience, secret)
     return lambda metadata: verifier.principal(identity.bearer(metadata))
 

@@ -15,7 +15,7 @@ from grpc_reflection.v1alpha import reflection
 
 from services.rpc import logs, telemetry
 from services.rpc.errors import FolioError
-from services.rpc.interceptors import Authenticator, CallInterceptor, stage_authenticator
+from services.rpc.interceptors import Authenticator, CallInterceptor, service_authenticator
 from services.rpc.settings import ServerSettings
 
 log = logging.getLogger("folio.rpc")
@@ -25,7 +25,8 @@ NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 
 # Adds servicers to a server and returns their fully qualified service names.
 Register = Callable[[grpc.aio.Server], Sequence[str]]
-Step = Callable[[], Awaitable[None]]
+# What a service does before it serves, while it serves, or at its end.
+Hook = Callable[[], Awaitable[None]]
 HEALTH_INTERVAL_S = 2.0
 
 
@@ -114,9 +115,9 @@ async def serve(
     register: Register,
     *,
     authenticate: Authenticator | None = None,
-    warm_up: Step | None = None,
-    check: Step | None = None,
-    close: Step | None = None,
+    warm_up: Hook | None = None,
+    check: Hook | None = None,
+    close: Hook | None = None,
 ) -> None:
     """Serves until SIGTERM or SIGINT, then drains.
 
@@ -128,7 +129,7 @@ async def serve(
     telemetry.serve_metrics(settings.metrics_listen)
     log.info("settings", extra={"service": name, "settings": settings.describe()})
     if authenticate is None:
-        authenticate = stage_authenticator(name, settings.internal_secret.get_secret_value())
+        authenticate = service_authenticator(name, settings.internal_secret.get_secret_value())
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -153,7 +154,7 @@ async def serve(
             await close()
 
 
-async def _watch(running: RunningServer, check: Step | None, stopping: asyncio.Event) -> None:
+async def _watch(running: RunningServer, check: Hook | None, stopping: asyncio.Event) -> None:
     """Keeps the health service truthful until the signal comes."""
     healthy = True
     while not stopping.is_set():

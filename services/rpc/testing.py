@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from services.rpc import identity
 from services.rpc.channels import channel_options
 from services.rpc.identity import Principal
-from services.rpc.interceptors import Authenticator, stage_authenticator
+from services.rpc.interceptors import Authenticator, service_authenticator
 from services.rpc.serve import Register, start
 from services.rpc.settings import ServerSettings
 
@@ -19,7 +19,7 @@ SETTINGS = ServerSettings(internal_secret=SecretStr(SECRET), listen="127.0.0.1:0
 
 
 class _Signing:
-    """Adds a token for the stage to the metadata of a call, as the gateway does."""
+    """Adds a token for the service to the metadata of a call, as the gateway does."""
 
     def __init__(self, principal: Principal, audience: str) -> None:
         self._principal, self._signer = principal, identity.Signer(audience, SECRET)
@@ -54,7 +54,7 @@ class _StreamStream(_Signing, grpc.aio.StreamStreamClientInterceptor):
 
 
 def signing(principal: Principal, audience: str) -> list[grpc.aio.ClientInterceptor]:
-    """Client interceptors that act for a principal towards one stage."""
+    """Client interceptors that act for a principal towards one service."""
     kinds = (_UnaryUnary, _UnaryStream, _StreamUnary, _StreamStream)
     return [kind(principal, audience) for kind in kinds]
 
@@ -69,7 +69,7 @@ async def running(
     authenticate: Authenticator | None = None,
 ) -> AsyncIterator[grpc.aio.Channel]:
     """Serves what `register` adds and yields a channel to it, acting for `principal` (none: no token at all)."""
-    server = await start(settings, register, authenticate or stage_authenticator(name, SECRET))
+    server = await start(settings, register, authenticate or service_authenticator(name, SECRET))
     await server.set_serving(True)
     channel = grpc.aio.insecure_channel(
         f"127.0.0.1:{server.port}",

@@ -27,7 +27,7 @@ from services.gateway.settings import GatewaySettings
 from services.gateway.stages import Stages
 from services.rpc import identity
 from services.rpc.channels import channel_options
-from services.rpc.interceptors import stage_authenticator
+from services.rpc.interceptors import service_authenticator
 from services.rpc.serve import RunningServer, start
 from services.rpc.testing import SECRET, SETTINGS
 
@@ -435,7 +435,7 @@ async def running_suite(
     async with AsyncExitStack() as stack:
         servers: dict[str, RunningServer] = {}
         for name, register in _registers(script).items():
-            servers[name] = await start(SETTINGS, register, stage_authenticator(name, SECRET))
+            servers[name] = await start(SETTINGS, register, service_authenticator(name, SECRET))
         keys_file = folder / "keys.yaml"
         key = create(keys_file, organization_id=1, organization="acme", label="test")
         calibrations = folder / "calibration"
