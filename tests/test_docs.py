@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [
     *("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHUNKING.md"),
     *("deploy/README.md", "evals/README.md", "evals/golden/README.md", "evals/corpus/README.md"),
-    *("native/README.md", "bench/README.md"),
+    *("native/README.md", "bench/README.md", "docs/demo.md"),
 ]
 # A folder has a slash; a file has one of the endings that this repository has.
 PATH = re.compile(
@@ -47,6 +47,15 @@ def test_paths_that_a_document_names_exist(document: str) -> None:
         "/".join(path.split("/")[start:]) for path in known for start in range(path.count("/") + 1)
     }
     assert not {word for word in named if word.rstrip("/") not in tails}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_lines_of_a_document_fit(document: str) -> None:
+    """Tables and code excepted."""
+    text = re.sub(
+        r"^```.*?^```|^(?:\||    )[^\n]*$", "", (ROOT / document).read_text(), flags=re.M | re.S
+    )
+    assert not [line for line in text.splitlines() if len(line) > 120]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
