@@ -45,8 +45,8 @@ demo: $(VENV)/.run            ## start everything, read sample documents, ask fi
 test: $(VENV)/.dev            ## all tests, on a real PostgreSQL and real servers
 	$(BIN)/python -m pytest
 
-test-fast: $(VENV)/.dev       ## the tests that need no server and no model
-	$(BIN)/python -m pytest -m 'not integration and not slow and not data'
+test-fast: $(VENV)/.dev       ## the tests that use no server, no database, no model and no process
+	$(BIN)/python -m pytest -m 'not integration and not slow and not data' --hypothesis-profile=fast
 
 lint: $(VENV)/.dev            ## format and lint, checked
 	$(BIN)/ruff format --check .

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import grpc
+import hypothesis
 import pytest
 from pydantic import SecretStr
 
@@ -16,6 +17,13 @@ from services.postgres.embedded import EmbeddedPostgres
 from services.postgres.pool import TenantPool, open_pool
 from services.postgres.settings import PostgresSettings
 from services.rpc.identity import Principal
+
+pytest_plugins = ["tests.marks"]
+
+# `make test` tries all examples of a property, `make test-fast` a tenth of them. A test has no wall-clock limit.
+hypothesis.settings.register_profile("all", max_examples=100, deadline=None)
+hypothesis.settings.register_profile("fast", max_examples=10, deadline=None)
+hypothesis.settings.load_profile("all")
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,7 @@ def named(cases: list[dict[str, Any]]) -> list[Any]:
 # The documents
 
 
+@pytest.mark.slow
 def test_a_rebuild_is_byte_identical() -> None:
     pytest.importorskip("fpdf", reason="fpdf2 sets the PDFs; it is in the dev group")
     from evals.corpus.build import build

@@ -11,8 +11,7 @@ from tests.native.reference import DTYPES, exact_scores, unit_vectors
 
 # The kernel fixture stays for all of a test's examples, as it should.
 thousands = settings(
-    max_examples=400,
-    deadline=None,
+    max_examples=4 * settings().max_examples,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 

@@ -280,7 +280,7 @@ def documents(draw: st.DrawFn) -> ParsedDocument:
 
 
 @given(documents(), st.integers(1, 40), st.data())
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=2 * settings().max_examples, suppress_health_check=[HealthCheck.too_slow])
 def test_what_always_holds(parsed: ParsedDocument, size: int, data: st.DataObject) -> None:
     overlap = data.draw(st.integers(0, size - 1))
     snap = data.draw(st.integers(0, 20))
