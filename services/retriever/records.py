@@ -1,4 +1,4 @@
-"""What the store gives back: plain values, converted to protos in the servicer."""
+"""What the store gives back: plain values, converted to protos in messages.py."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
