@@ -11,7 +11,7 @@ from deploy import environment
 from services.suite import HEALTH
 
 DEPLOY = Path(__file__).resolve().parent.parent / "deploy"
-STAGES = ("gateway", "retriever", "colbert", "crossencoder", "generator")
+SERVICES = ("gateway", "retriever", "colbert", "crossencoder", "generator")
 KNOWN = {
     environment.variable(settings, field)
     for settings in environment.SETTINGS.values()
@@ -45,17 +45,17 @@ def test_every_setting_says_what_it_means() -> None:
             assert info.description, f"{settings.__name__}.{field}"
 
 
-def test_compose_has_every_stage_confined() -> None:
+def test_compose_has_every_service_confined() -> None:
     services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
-    for stage in STAGES:
-        service = services[stage]
+    for name in SERVICES:
+        service = services[name]
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]
-        assert service["build"]["args"]["SERVICE"] == stage
+        assert service["build"]["args"]["SERVICE"] == name
         assert "mem_limit" in service
     published = [name for name, service in services.items() if "ports" in service]
     assert published == ["gateway"]
-    assert services["gateway"]["networks"] == ["stages", "public"], (
+    assert services["gateway"]["networks"] == ["services", "public"], (
         "the gateway reaches no database"
     )
 
@@ -93,32 +93,32 @@ def test_a_service_sees_its_own_secrets_only(service: str) -> None:
     assert not {item["name"] for item in container.get("env", [])} & SECRETS
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_kubernetes_probes_ask_the_stage_for_itself(stage: str) -> None:
+@pytest.mark.parametrize("name", SERVICES)
+def test_kubernetes_probes_ask_the_service_for_itself(name: str) -> None:
     deployments = {
         part["metadata"]["name"]: part for part in manifests() if part["kind"] == "Deployment"
     }
-    pod = deployments[stage]["spec"]["template"]["spec"]
+    pod = deployments[name]["spec"]["template"]["spec"]
     container = pod["containers"][0]
-    assert container["readinessProbe"]["grpc"]["service"] == HEALTH[stage]
+    assert container["readinessProbe"]["grpc"]["service"] == HEALTH[name]
     assert "service" not in container["livenessProbe"]["grpc"]
     assert container["securityContext"]["readOnlyRootFilesystem"] is True
     assert pod["securityContext"]["runAsNonRoot"] is True
     service = next(
         part
         for part in manifests()
-        if part["kind"] == "Service" and part["metadata"]["name"] == stage
+        if part["kind"] == "Service" and part["metadata"]["name"] == name
     )
     assert service["spec"]["clusterIP"] == "None", "clients must see every replica"
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_the_network_lets_callers_and_prometheus_in(stage: str) -> None:
+@pytest.mark.parametrize("name", SERVICES)
+def test_the_network_lets_callers_and_prometheus_in(name: str) -> None:
     policies = [part["spec"] for part in manifests() if part["kind"] == "NetworkPolicy"]
 
     def chooses(selector: dict[str, Any]) -> bool:
-        labels = selector.get("matchLabels", {}).get("app", stage) == stage
-        return labels and all(stage in e["values"] for e in selector.get("matchExpressions", []))
+        labels = selector.get("matchLabels", {}).get("app", name) == name
+        return labels and all(name in e["values"] for e in selector.get("matchExpressions", []))
 
     doors = {
         port["port"]
@@ -130,7 +130,7 @@ def test_the_network_lets_callers_and_prometheus_in(stage: str) -> None:
     template = next(
         part["spec"]["template"]
         for part in manifests()
-        if part["kind"] == "Deployment" and part["metadata"]["name"] == stage
+        if part["kind"] == "Deployment" and part["metadata"]["name"] == name
     )
     scraped = int(template["metadata"]["annotations"]["prometheus.io/port"])
     assert doors == {7400, scraped}
