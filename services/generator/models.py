@@ -10,8 +10,8 @@ from services.generator.prices import Prices, Tokens
 from services.generator.providers import PROVIDERS, Delta, Ending, Provider
 from services.generator.quotes import encodable
 from services.generator.settings import GeneratorSettings
-from services.outbound.failures import is_transport_error, unreachable, unreadable
-from services.outbound.retries import MALFORMED, retrying
+from services.outbound.failures import MALFORMED, is_transport_error, unreachable, unreadable
+from services.outbound.retries import retrying
 from services.rpc.deadline import Deadline
 from services.rpc.errors import Aborted, FailedPrecondition, FolioError
 from services.rpc.providers import load

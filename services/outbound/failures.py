@@ -42,6 +42,8 @@ REFUSED = "PROVIDER_REFUSED"
 TOO_LARGE = "TOO_LARGE"
 UNREADABLE = "PROVIDER_UNREADABLE"
 
+# What reading a reply raises whose parts are of other types than documented: the SDKs build their objects unchecked.
+MALFORMED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 # Longer than any wait that a provider means; what is beyond is a mistake.
 MAX_RETRY_AFTER_S = 1e6
 # The HTTP clients under our providers and their SDKs.

@@ -12,9 +12,6 @@ from services.rpc.errors import DeadlineExceeded, FolioError, Unavailable
 
 T = TypeVar("T")
 
-# What reading a reply raises whose parts are of other types than documented: the SDKs build their objects unchecked.
-MALFORMED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
-
 ATTEMPTS = 4
 FIRST_PAUSE_S = 0.5
 MAX_PAUSE_S = 8.0

@@ -8,8 +8,7 @@ from voyageai.error import APIConnectionError, Timeout, VoyageError
 
 from services.crossencoder.models import PairScore, ScoreType, in_order
 from services.crossencoder.settings import CrossEncoderSettings
-from services.outbound.failures import from_status, unreachable, unreadable
-from services.outbound.retries import MALFORMED
+from services.outbound.failures import MALFORMED, from_status, unreachable, unreadable
 from services.rpc.errors import FailedPrecondition, FolioError, InvalidArgument
 
 _NAME = "the voyage reranker"

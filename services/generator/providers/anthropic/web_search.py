@@ -13,8 +13,7 @@ from services.generator.quotes import encodable
 from services.generator.settings import GeneratorSettings
 from services.generator.websearch import WebResults
 from services.generator.websearch.cleaning import clean
-from services.outbound.failures import unreadable
-from services.outbound.retries import MALFORMED
+from services.outbound.failures import MALFORMED, unreadable
 from services.rpc.deadline import Deadline
 from services.rpc.errors import Aborted, FailedPrecondition
 
