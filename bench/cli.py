@@ -1,4 +1,4 @@
-"""`folio bench`: benchmark jobs that call a stage directly."""
+"""`folio bench`: benchmark jobs that call a service directly."""
 
 import asyncio
 import json
@@ -44,9 +44,9 @@ def rerank(
         "build/bench/rerank.trec"
     ),
     endpoint: Annotated[
-        str, typer.Option(help="host:port of a Rerank service; default: the stage of `folio up`")
+        str, typer.Option(help="host:port of a Rerank service; default: the one of `folio up`")
     ] = "",
-    stage: Annotated[str, typer.Option(help="colbert or crossencoder")] = "colbert",
+    service: Annotated[str, typer.Option(help="colbert or crossencoder")] = "colbert",
     secret: Annotated[
         Path | None,
         typer.Option(
@@ -80,13 +80,13 @@ def rerank(
         folder = getattr(context.obj, "folder", connection.DEFAULT_FOLDER)
         key_file = secret or folder / "internal.secret"
         if endpoint:
-            where = (endpoint, connection.metadata(stage, organization_id, key_file))
+            where = (endpoint, connection.metadata(service, organization_id, key_file))
         else:
             there = connection.existing(folder, address, connection.parse_keys(key or []))
-            where = asyncio.run(connection.stage(there, min(there.keys), stage, key_file))
+            where = asyncio.run(connection.service(there, min(there.keys), service, key_file))
         result = asyncio.run(bench(*where, found, wanted, in_flight=in_flight))
         output.parent.mkdir(parents=True, exist_ok=True)
-        write_run(output, result.run, f"folio-{stage}")
+        write_run(output, result.run, f"folio-{service}")
         numbers = result.summary()
         numbers |= quality(result, wanted, found.qrels)
         terminal.console.print_json(json.dumps(numbers))

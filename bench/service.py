@@ -1,4 +1,4 @@
-"""The colbert stage under load: `python -m bench.service [--quick]`.
+"""colbert under load: `python -m bench.service [--quick]`.
 
 A real server process on a real PostgreSQL, with 100 chunks of 180 tokens indexed through its own RPC.
 Beside each other: an empty gRPC call, MaxSim alone in this process, and Rerank by id, by text and by

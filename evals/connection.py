@@ -70,24 +70,24 @@ def given_or_started(
         yield found
 
 
-async def stage(
+async def service(
     there: Connection, organization: str, name: str, secret: Path
 ) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """(address, metadata) to call a stage itself, as the gateway would: where it is, and a token signed for it.
+    """(address, metadata) to call a service itself, as the gateway would: where it is, and a token signed for it.
 
-    `secret` is the file with the suite's internal secret. FailedPrecondition where the stage is not there.
+    `secret` is the file with the suite's internal secret. FailedPrecondition where the service is not there.
     """
     async with AsyncFolio(there.address, there.keys[organization]) as client:
         status = await client.status()
-    found = next((state for state in status.stages if state.stage == name), None)
+    found = next((state for state in status.services if state.service == name), None)
     if found is None or not found.reachable:
-        told = ", ".join(state.stage for state in status.stages if state.reachable)
-        raise FailedPrecondition(f"no stage {name!r} is up; there are: {told or 'none'}")
+        told = ", ".join(state.service for state in status.services if state.reachable)
+        raise FailedPrecondition(f"no service {name!r} is up; there are: {told or 'none'}")
     return found.address, metadata(name, status.organization_id, secret)
 
 
 def metadata(audience: str, organization_id: int, secret: Path) -> tuple[tuple[str, str], ...]:
-    """The `authorization` of a call to a stage, good for five minutes."""
+    """The `authorization` of a call to a service, good for five minutes."""
     if not secret.is_file():
         raise FailedPrecondition(f"no internal secret at {secret}; name its file with --secret")
     principal = identity.Principal(organization_id, subject="folio-eval")

@@ -14,9 +14,9 @@ from typing import Any
 import grpc
 import yaml
 
-from evals.connection import Connection, stage
+from evals.connection import Connection, service
 from folio.client import OPTIONS, AsyncFolio
-from folio.common.v1 import document_pb2
+from folio.common.v1 import document_pb2, service_pb2
 from folio.failure import read
 from folio.generator.v1 import generator_pb2, generator_pb2_grpc
 from folio.messages import make_filter
@@ -56,7 +56,7 @@ async def chunks_of(
         document.title or document.file_name,
         limit=limit,
         filter=make_filter(documents=[document.id]),
-        stages={"colbert": False, "crossencoder": False, "scope": False},
+        steps={"colbert": False, "crossencoder": False, "scope": False},
     )
     return sorted((result.chunk for result in reply.results), key=lambda chunk: chunk.ordinal)
 
@@ -129,9 +129,17 @@ async def drafts(
             return [draft for chunk in chosen if (draft := rule_draft(organization, chunk))]
         status = await client.status()
         require_model(
-            next((s.capabilities.provider for s in status.stages if s.stage == "generator"), "")
+            next(
+                (
+                    provider.provider
+                    for state in status.services
+                    for provider in state.capabilities.providers
+                    if provider.purpose == service_pb2.PURPOSE_ANSWER
+                ),
+                "",
+            )
         )
-    address, metadata = await stage(there, organization, "generator", secret)
+    address, metadata = await service(there, organization, "generator", secret)
     async with grpc.aio.insecure_channel(address, options=OPTIONS) as channel:
         stub = generator_pb2_grpc.GeneratorServiceStub(channel)
         for chunk in chosen:

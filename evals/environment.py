@@ -6,7 +6,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from folio.common.v1 import service_pb2
 from folio.gateway.v1 import gateway_pb2
+from folio.words import word
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -52,20 +54,27 @@ def hardware() -> dict[str, Any]:
 
 
 def models(status: gateway_pb2.GetStatusResponse) -> list[dict[str, Any]]:
-    """Every stage with its provider, model and revision, as GetStatus tells it."""
+    """Every service with its providers, as GetStatus tells it."""
     return [
         {
-            "stage": state.stage,
+            "service": state.service,
             "reachable": state.reachable,
             "reason": state.reason,
-            "provider": state.capabilities.provider,
-            "model": state.capabilities.model,
-            "revision": state.capabilities.revision,
+            "providers": [
+                {
+                    "purpose": word(service_pb2.Purpose, provider.purpose),
+                    "provider": provider.provider,
+                    "model": provider.model,
+                    "revision": provider.revision,
+                    "local": provider.local,
+                }
+                for provider in state.capabilities.providers
+            ],
             "version": state.capabilities.version,
             "commit": state.capabilities.commit,
             "details": dict(sorted(state.capabilities.details.items())),
         }
-        for state in status.stages
+        for state in status.services
     ]
 
 

@@ -26,7 +26,7 @@ FOLDER = Path("build/eval")
 FULL_LADDER = (*LADDER, CONFIGURED)
 # What the gate holds against the baseline: the whole, and the search without its rerankers.
 GATE_RUNGS = (*LADDER[:3], LATE, CONFIGURED)
-# The gate keeps no latencies and no stages: they change with the machine.
+# The gate keeps no latencies and no steps: they change with the machine.
 GATE_KEEPS = (
     "name",
     "title",

@@ -12,8 +12,9 @@ from evals.datasets import Collection
 from evals.library import LibraryDocument
 from evals.target import call
 from folio.client import AsyncFolio
-from folio.common.v1 import document_pb2
+from folio.common.v1 import document_pb2, step_pb2
 from folio.failure import CallFailed
+from folio.words import word
 
 Say = Callable[[str, int, int], None]
 
@@ -171,5 +172,5 @@ async def _send(client: AsyncFolio, file: File) -> Taken:
         len(document.empty_pages),
         document.chunk_count,
         round(time.monotonic() - begun, 3),
-        {step.stage: round(step.elapsed_ms, 1) for step in result.stages},
+        {word(step_pb2.Step, step.step): round(step.elapsed_ms, 1) for step in result.steps},
     )

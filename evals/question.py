@@ -3,24 +3,20 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from evals.golden import Case
-from evals.records import Cited, Record, Spent, StageRanking, StageTime
+from evals.records import Cited, Record, Spent, StepRanking, StepTime
 from evals.scoring.answers import Answer, citation_precision, score_answer
 from evals.scoring.judgements import Place, rank_documents, rank_items, touches
 from evals.scoring.metrics import evaluate, relevant
 from evals.target import Organization, call
-from folio.common.v1 import stage_pb2
+from folio.common.v1 import service_pb2, step_pb2
 from folio.failure import CallFailed
 from folio.gateway.v1 import gateway_pb2
+from folio.words import word
 
-STATUS = {
-    stage_pb2.STAGE_STATUS_RAN: "ran",
-    stage_pb2.STAGE_STATUS_SKIPPED: "skipped",
-    stage_pb2.STAGE_STATUS_DEGRADED: "degraded",
-}
 # A route without a calibration of the model that ranked says that it is degraded. Early rungs rank by such models.
-EXEMPT = frozenset({"route"})
+EXEMPT = frozenset({step_pb2.STEP_ROUTE})
 # Answers whatever the probability: for a sweep, which applies the thresholds itself.
-ALWAYS = 1e-9
+ALWAYS = 0.0
 
 
 async def ask(
@@ -31,14 +27,14 @@ async def ask(
     *,
     answer_threshold: float | None = None,
 ) -> Record:
-    """Asks as a user would. A call that fails, or a stage that degrades, makes the record a failed one."""
+    """Asks as a user would. A call that fails, or a step that degrades, makes the record a failed one."""
     try:
         reply = await call(
             lambda: organization.client.ask(
                 case.question,
                 history=case.history,
                 filter=organization.filter(case.scope),
-                stages=switches,
+                steps=switches,
                 answer_threshold=answer_threshold,
                 trace=True,
             )
@@ -59,7 +55,7 @@ async def ask(
         organization=case.organization,
         expect=case.expect,
         tags=case.tags,
-        failed=_degraded(reply.stages),
+        failed=_degraded(reply.steps),
         outcome=outcome,
         reason=_reason(reply),
         sentences=answer.sentences,
@@ -73,7 +69,7 @@ async def ask(
         probability=reply.answer_probability,
         threshold=reply.answer_threshold,
         generator=reply.generator,
-        stages=_stages(reply.stages),
+        steps=_steps(reply.steps),
         usage=_usage(reply.usage),
         elapsed_ms=reply.elapsed_ms,
     )
@@ -95,7 +91,7 @@ async def search(
                 case.question,
                 limit=limit,
                 filter=organization.filter(case.scope),
-                stages=switches,
+                steps=switches,
                 trace=True,
                 search_candidates=candidates,
             )
@@ -109,11 +105,11 @@ async def search(
         organization=case.organization,
         expect=case.expect,
         tags=case.tags,
-        failed=_degraded(reply.stages),
+        failed=_degraded(reply.steps),
         judgements=case.judgements,
         rankings=rankings,
         metrics=_metrics(rankings, case.judgements),
-        stages=_stages(reply.stages),
+        steps=_steps(reply.steps),
         elapsed_ms=reply.elapsed_ms,
     )
 
@@ -130,7 +126,7 @@ def _failed(case: Case, rung: str, why: str) -> Record:
     )
 
 
-def _metrics(rankings: Sequence[StageRanking], judgements: Mapping[str, int]) -> dict[str, float]:
+def _metrics(rankings: Sequence[StepRanking], judgements: Mapping[str, int]) -> dict[str, float]:
     if not relevant(judgements):
         return {}
     return evaluate(rankings[-1].items if rankings else (), judgements)
@@ -140,15 +136,18 @@ def _rankings(
     rankings: Iterable[gateway_pb2.Ranking],
     case: Case,
     organization: Organization,
-) -> tuple[StageRanking, ...]:
+) -> tuple[StepRanking, ...]:
     found = []
     for ranking in rankings:
-        chunks = list(ranking.chunk_ids)
+        step = word(step_pb2.Step, ranking.step)
+        chunks = [ranked.chunk_id for ranked in ranking.chunks]
         if len(set(chunks)) != len(chunks):
-            raise ValueError(f"{ranking.stage} ranked a chunk twice; each may be ranked once")
-        spans = zip(ranking.document_ids, ranking.page_starts, ranking.page_ends, strict=True)
+            raise ValueError(f"{step} ranked a chunk twice; each may be ranked once")
         places = {
-            chunk: organization.place(*span) for chunk, span in zip(chunks, spans, strict=True)
+            ranked.chunk_id: organization.place(
+                ranked.document_id, ranked.page_start, ranked.page_end
+            )
+            for ranked in ranking.chunks
         }
         items = (
             rank_documents(chunks, places)
@@ -156,36 +155,42 @@ def _rankings(
             else rank_items(chunks, places, case.relevant)
         )
         found.append(
-            StageRanking(
-                ranking.stage,
+            StepRanking(
+                step,
                 tuple(chunks),
-                tuple(ranking.scores),
+                tuple(ranked.score for ranked in ranking.chunks),
                 tuple(items),
                 ranking.model,
-                ranking.signal,
-                tuple(ranking.signals),
+                word(gateway_pb2.Signal, ranking.signal) if ranking.signal else "",
+                tuple(ranked.signal for ranked in ranking.chunks if ranked.HasField("signal")),
             )
         )
     return tuple(found)
 
 
-def _degraded(stages: Iterable[stage_pb2.StageReport]) -> str:
+def _degraded(steps: Iterable[step_pb2.StepReport]) -> str:
     broken = [
-        stage
-        for stage in stages
-        if stage.status == stage_pb2.STAGE_STATUS_DEGRADED and stage.stage not in EXEMPT
+        step
+        for step in steps
+        if step.status == step_pb2.STEP_STATUS_DEGRADED and step.step not in EXEMPT
     ]
-    return "; ".join(f"{stage.stage}: {stage.reason}" for stage in broken)
+    return "; ".join(f"{word(step_pb2.Step, step.step)}: {step.reason}" for step in broken)
 
 
-def _stages(stages: Iterable[stage_pb2.StageReport]) -> tuple[StageTime, ...]:
+def _steps(steps: Iterable[step_pb2.StepReport]) -> tuple[StepTime, ...]:
     return tuple(
-        StageTime(s.stage, STATUS.get(s.status, ""), s.reason, s.elapsed_ms, s.model)
-        for s in stages
+        StepTime(
+            word(step_pb2.Step, s.step),
+            word(step_pb2.StepStatus, s.status),
+            s.reason,
+            s.elapsed_ms,
+            s.model,
+        )
+        for s in steps
     )
 
 
-def _usage(usage: Iterable[stage_pb2.Usage]) -> tuple[Spent, ...]:
+def _usage(usage: Iterable[service_pb2.Usage]) -> tuple[Spent, ...]:
     return tuple(
         Spent(
             u.provider,
@@ -201,7 +206,11 @@ def _usage(usage: Iterable[stage_pb2.Usage]) -> tuple[Spent, ...]:
 def _reason(reply: gateway_pb2.AskResponse) -> str:
     if reply.HasField("unverified"):
         return "; ".join(reply.unverified.reasons)
-    return reply.abstained.reason
+    if reply.HasField("unavailable"):
+        return word(gateway_pb2.UnavailableReason, reply.unavailable.reason)
+    if reply.HasField("abstained"):
+        return word(gateway_pb2.AbstainReason, reply.abstained.reason)
+    return ""
 
 
 def _place(organization: Organization, citation: gateway_pb2.Citation) -> Place:

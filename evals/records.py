@@ -10,13 +10,13 @@ from evals.files import BadFile, read_text
 
 
 @dataclass(frozen=True)
-class StageRanking:
-    """One stage's order, best first: chunk ids with the stage's scores, and the items that they stand for.
+class StepRanking:
+    """One step's order, best first: chunk ids with the step's scores, and the items that they stand for.
 
-    `signals` are the numbers that a calibration of `model` reads, one per chunk; empty where the stage gave none.
+    `signals` are the numbers that a calibration of `model` reads, one per chunk; empty where the step gave none.
     """
 
-    stage: str
+    step: str
     chunks: tuple[int, ...]
     scores: tuple[float, ...]
     items: tuple[str, ...]
@@ -26,10 +26,10 @@ class StageRanking:
 
 
 @dataclass(frozen=True)
-class StageTime:
-    """What a stage did: `status` is ran, skipped or degraded."""
+class StepTime:
+    """What a step did: `status` is ran, skipped or degraded."""
 
-    stage: str
+    step: str
     status: str
     reason: str
     elapsed_ms: float
@@ -60,7 +60,7 @@ class Spent:
 
 @dataclass(frozen=True)
 class Record:
-    """`failed` is empty, or says which stage or call failed: then nothing here is averaged."""
+    """`failed` is empty, or says which step or call failed: then nothing here is averaged."""
 
     rung: str
     case: str
@@ -73,7 +73,7 @@ class Record:
     sentences: tuple[str, ...] = ()
     citations: tuple[tuple[Cited, ...], ...] = ()
     judgements: Mapping[str, int] = field(default_factory=dict)
-    rankings: tuple[StageRanking, ...] = ()
+    rankings: tuple[StepRanking, ...] = ()
     # Of the last ranking; empty where no item is relevant.
     metrics: Mapping[str, float] = field(default_factory=dict)
     # correct, grounded, abstained or wrong; empty for a search.
@@ -84,13 +84,13 @@ class Record:
     probability: float = 0.0
     threshold: float = 0.0
     generator: str = ""
-    stages: tuple[StageTime, ...] = ()
+    steps: tuple[StepTime, ...] = ()
     usage: tuple[Spent, ...] = ()
     elapsed_ms: float = 0.0
 
     @property
     def ranking(self) -> tuple[str, ...]:
-        """Items in the order of the last stage that ranked."""
+        """Items in the order of the last step that ranked."""
         return self.rankings[-1].items if self.rankings else ()
 
 
@@ -108,8 +108,8 @@ def from_dict(row: Mapping[str, Any]) -> Record:
             "sentences": tuple(row["sentences"]),
             "citations": tuple(tuple(Cited(**c) for c in cs) for cs in row["citations"]),
             "rankings": tuple(
-                StageRanking(
-                    r["stage"],
+                StepRanking(
+                    r["step"],
                     tuple(r["chunks"]),
                     tuple(r["scores"]),
                     tuple(r["items"]),
@@ -119,7 +119,7 @@ def from_dict(row: Mapping[str, Any]) -> Record:
                 )
                 for r in row["rankings"]
             ),
-            "stages": tuple(StageTime(**s) for s in row["stages"]),
+            "steps": tuple(StepTime(**s) for s in row["steps"]),
             "usage": tuple(Spent(**u) for u in row["usage"]),
         }
     )

@@ -1,4 +1,4 @@
-"""The ladder: the same questions through more and more stages, each rung one stage more than the one before."""
+"""The ladder: the same questions through more and more steps, each rung one step more than the one before."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ ALL_OFF = {
     "multi_query": False,
     "hyde": False,
     "scope": False,
-    "parents": False,
+    "passages": False,
     "judge": False,
     "web": False,
     "exact": False,
@@ -23,7 +23,7 @@ ALL_OFF = {
 
 @dataclass(frozen=True)
 class Rung:
-    """One configuration. `adds` are the stage reports of which one must have run, else the rung was not measured."""
+    """One configuration. `adds` are the step reports of which one must have run, else the rung was not measured."""
 
     name: str
     title: str
@@ -59,8 +59,10 @@ VARIANTS = Rung(
     ("expand",),
     ("multi_query", "hyde"),
 )
-PARENTS = Rung("parents", "+ parent sections", {"parents": True}, ("parents",), ("parents",), False)
-LADDER = (DENSE, SPARSE, FUSED, LATE, CROSS, REWRITE, SYNONYMS, VARIANTS, PARENTS)
+PASSAGES = Rung(
+    "passages", "+ whole sections", {"passages": True}, ("passages",), ("passages",), False
+)
+LADDER = (DENSE, SPARSE, FUSED, LATE, CROSS, REWRITE, SYNONYMS, VARIANTS, PASSAGES)
 # What the services do when nobody asks for anything else.
 CONFIGURED = Rung("configured", "As configured", {}, searchable=False)
 

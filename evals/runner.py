@@ -68,7 +68,7 @@ async def climb(
     done: Done = unheard,
     begin: Callable[[Rung], None] = lambda rung: None,
 ) -> list[Measured]:
-    """Every rung in order. A rung whose stage cannot run is left out of the later ones, and says why."""
+    """Every rung in order. A rung whose step cannot run is left out of the later ones, and says why."""
     kept: dict[str, bool] = {}
     found = []
     for rung in rungs:
@@ -102,15 +102,15 @@ async def _probe(cases: Sequence[Case], rung: Rung, toggles: Mapping[str, bool],
 def _why_not(rung: Rung, record: Record) -> str:
     if not rung.adds:
         return record.failed
-    states = [stage for stage in record.stages if stage.stage in rung.adds]
-    if any(stage.status == "ran" for stage in states):
+    states = [step for step in record.steps if step.step in rung.adds]
+    if any(step.status == "ran" for step in states):
         return ""
-    reasons = [stage.reason for stage in states if stage.reason]
-    return (reasons or [record.failed or f"the services report no stage {rung.adds[0]}"])[0]
+    reasons = [step.reason for step in states if step.reason]
+    return (reasons or [record.failed or f"the services report no step {rung.adds[0]}"])[0]
 
 
 async def _asked(case: Case, rung: Rung, toggles: Mapping[str, bool], ask: Ask) -> Record:
-    """A reply that cannot be judged (a chunk ranked twice) is a failure of the stage, not ours."""
+    """A reply that cannot be judged (a chunk ranked twice) is a failure of the step, not ours."""
     try:
         return await ask(case, rung.name, toggles)
     except ValueError as error:

@@ -80,7 +80,7 @@ class Target:
     organizations: Mapping[str, Organization]
 
     async def status(self) -> gateway_pb2.GetStatusResponse:
-        """What the stages are, as the first organization sees them."""
+        """What the services are, as the first organization sees them."""
         client = next(iter(self.organizations.values())).client
         return await call(client.status)
 

@@ -35,18 +35,18 @@ def make_filter(
     )
 
 
-def make_stages(toggles: Mapping[str, bool]) -> gateway_pb2.Stages:
-    """Stages by name ("colbert", "rewrite", ...), True for on, False for off; those left out are as configured.
+def make_steps(toggles: Mapping[str, bool]) -> gateway_pb2.StepToggles:
+    """Steps by name ("colbert", "rewrite", ...), True for on, False for off; those left out are as configured.
 
     ValueError for a name that is none.
     """
-    known = {field.name for field in gateway_pb2.Stages.DESCRIPTOR.fields}
+    known = {field.name for field in gateway_pb2.StepToggles.DESCRIPTOR.fields}
     unknown = sorted(set(toggles) - known)
     if unknown:
-        raise ValueError(f"no stage {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
+        raise ValueError(f"no step {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
     choice = {True: gateway_pb2.TOGGLE_ON, False: gateway_pb2.TOGGLE_OFF}
     values: dict[str, Any] = {name: choice[on] for name, on in toggles.items()}
-    return gateway_pb2.Stages(**values)
+    return gateway_pb2.StepToggles(**values)
 
 
 def ask_request(
@@ -54,17 +54,20 @@ def ask_request(
     *,
     history: Sequence[tuple[str, str]] = (),
     filter: document_pb2.Filter | None = None,
-    stages: Mapping[str, bool] | None = None,
+    steps: Mapping[str, bool] | None = None,
     answer_threshold: float | None = None,
     trace: bool = False,
     request_id: str = "",
 ) -> gateway_pb2.AskRequest:
-    """`history` holds (speaker, text) pairs, oldest first; a speaker is "user" or "assistant"."""
+    """`history` holds (speaker, text) pairs, oldest first; a speaker is "user" or "assistant".
+
+    `answer_threshold` is as configured where it is None; 0 answers whatever the probability.
+    """
     return gateway_pb2.AskRequest(
         question=question,
         history=[gateway_pb2.Message(speaker=_SPEAKERS[who], text=text) for who, text in history],
         filter=filter,
-        stages=make_stages(stages or {}),
+        steps=make_steps(steps or {}),
         answer_threshold=answer_threshold,
         trace=trace,
         request_id=request_id,
@@ -76,22 +79,20 @@ def search_request(
     *,
     limit: int = 10,
     filter: document_pb2.Filter | None = None,
-    stages: Mapping[str, bool] | None = None,
+    steps: Mapping[str, bool] | None = None,
     trace: bool = False,
     search_candidates: int = 0,
-    colbert_candidates: int = 0,
-    crossencoder_candidates: int = 0,
+    rerank_candidates: int = 0,
 ) -> gateway_pb2.SearchRequest:
-    """The numbers of candidates that stages hand on are as configured where they are 0."""
+    """How many hits the search and each reranker hand on: as configured where it is 0, and `limit` at least."""
     return gateway_pb2.SearchRequest(
         query=query,
         limit=limit,
         filter=filter,
-        stages=make_stages(stages or {}),
+        steps=make_steps(steps or {}),
         trace=trace,
         search_candidates=search_candidates,
-        colbert_candidates=colbert_candidates,
-        crossencoder_candidates=crossencoder_candidates,
+        rerank_candidates=rerank_candidates,
     )
 
 

@@ -117,7 +117,7 @@ def ladder(
     address: Address = "",
     key: Key = None,
 ) -> None:
-    """The same questions from naive search to the whole pipeline, one stage more on each rung."""
+    """The same questions from naive search to the whole pipeline, one step more on each rung."""
     with failures():
         found = evaluation.load_sets(golden or [])
         plan = Plan(evaluation.FULL_LADDER, output, held_out, concurrency, fresh, quick=quick)

@@ -11,6 +11,8 @@ from evals.report.tables import NONE, number, row, section, table
 
 TEMPLATE = Path(__file__).with_name("report.html")
 WORST = 12
+# What a service that was not reachable said of its providers.
+NOBODY = {"purpose": NONE, "provider": "", "model": "", "revision": ""}
 
 
 def render(summary: Mapping[str, Any]) -> str:
@@ -172,7 +174,7 @@ def _latency(measured: Sequence[Mapping[str, Any]], metric: str) -> str:
     drawn = scatter(
         "Median latency against quality", dots, "median milliseconds, logarithmic", metric
     )
-    stages = list(dict.fromkeys(s for rung in measured for s in rung["latency_ms"] if s != "total"))
+    steps = list(dict.fromkeys(s for rung in measured for s in rung["latency_ms"] if s != "total"))
     rows = [
         row(
             [
@@ -181,7 +183,7 @@ def _latency(measured: Sequence[Mapping[str, Any]], metric: str) -> str:
                     f"{rung['latency_ms'][s]['p50']:.1f} / {rung['latency_ms'][s]['p95']:.1f}"
                     if s in rung["latency_ms"]
                     else NONE
-                    for s in stages
+                    for s in steps
                 ),
                 f"{rung['usage']['input_tokens'] + rung['usage']['output_tokens']}",
                 f"{rung['usage']['cost_usd']:.4f}",
@@ -190,9 +192,9 @@ def _latency(measured: Sequence[Mapping[str, Any]], metric: str) -> str:
         for rung in measured
     ]
     caption = (
-        "Milliseconds per stage, p50 / p95, where it ran; tokens and dollars over all questions."
+        "Milliseconds per step, p50 / p95, where it ran; tokens and dollars over all questions."
     )
-    return drawn + table(caption, ["Rung", *stages, "Tokens", "US$"], rows) if rows else ""
+    return drawn + table(caption, ["Rung", *steps, "Tokens", "US$"], rows) if rows else ""
 
 
 def _tags(measured: Sequence[Mapping[str, Any]], metric: str) -> str:
@@ -235,7 +237,7 @@ def _tags(measured: Sequence[Mapping[str, Any]], metric: str) -> str:
 
 
 def _worst(measured: Sequence[Mapping[str, Any]], metric: str) -> str:
-    """Wrong answers first, then the lowest metric; each with where its pages stood in every stage."""
+    """Wrong answers first, then the lowest metric; each with where its pages stood in every step."""
     if not measured:
         return ""
     last = measured[-1]
@@ -255,9 +257,9 @@ def _worst(measured: Sequence[Mapping[str, Any]], metric: str) -> str:
     for name in sorted((n for n in asked if is_bad(asked[n])), key=badness)[:WORST]:
         question = asked[name]
         ranks = "; ".join(
-            f"{escape(stage)}: "
+            f"{escape(step)}: "
             + ", ".join(f"{escape(item)} at {rank or NONE}" for item, rank in items.items())
-            for stage, items in question["ranks"].items()
+            for step, items in question["ranks"].items()
             if items
         )
         before = " → ".join(
@@ -302,15 +304,17 @@ def _made(summary: Mapping[str, Any]) -> str:
     rows = [
         row(
             [
-                escape(model["stage"]),
-                escape(model["provider"] or NONE),
-                escape(model["model"] or NONE),
-                escape(model["revision"] or NONE),
-                escape(model["version"] or NONE),
-                "yes" if model["reachable"] else escape(model["reason"] or "no"),
+                escape(service["service"]),
+                escape(provider["purpose"]),
+                escape(provider["provider"] or NONE),
+                escape(provider["model"] or NONE),
+                escape(provider["revision"] or NONE),
+                escape(service["version"] or NONE),
+                "yes" if service["reachable"] else escape(service["reason"] or "no"),
             ]
         )
-        for model in summary["models"]
+        for service in summary["models"]
+        for provider in service["providers"] or [NOBODY]
     ]
-    head = ["Stage", "Provider", "Model", "Revision", "Version", "Reachable"]
-    return f"<dl>{listed}</dl>" + table("Stages, as they describe themselves", head, rows, 6)
+    head = ["Service", "Purpose", "Provider", "Model", "Revision", "Version", "Reachable"]
+    return f"<dl>{listed}</dl>" + table("Services, as they describe themselves", head, rows, 7)

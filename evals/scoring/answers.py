@@ -11,6 +11,10 @@
     refuse    no answer shown                                                 correct
     both      answered                                                        wrong
 
+    any       no answer could be made (unavailable)                           unavailable
+
+An outage says nothing of the documents: it is no abstention, is never right, and stands in no rate.
+
 A web answer counts as an answer without a citation: never correct where the documents were to decide.
 """
 
@@ -23,7 +27,8 @@ from evals.golden import Case
 from evals.scoring.judgements import Place
 
 CORRECT, GROUNDED, ABSTAINED, WRONG = "correct", "grounded", "abstained", "wrong"
-SCORES = (CORRECT, GROUNDED, ABSTAINED, WRONG)
+UNAVAILABLE = "unavailable"
+SCORES = (CORRECT, GROUNDED, ABSTAINED, WRONG, UNAVAILABLE)
 SHOWN = frozenset({"answered", "web"})
 # Apostrophe, hyphen (NFKC makes the non-breaking one U+2010), soft hyphen.
 SAME = {0x2019: "'", 0x2010: "-", 0xAD: None}
@@ -59,6 +64,8 @@ def includes(answer: str, ways: Sequence[str]) -> bool:
 
 def score_answer(case: Case, answer: Answer) -> str:
     """One of SCORES; see the table above."""
+    if answer.outcome == UNAVAILABLE:
+        return UNAVAILABLE
     shown = answer.outcome in SHOWN
     if case.expect in ("abstain", "refuse"):
         return WRONG if shown else CORRECT
@@ -85,7 +92,7 @@ def citation_precision(case: Case, answer: Answer) -> float | None:
 
 @dataclass(frozen=True)
 class Rates:
-    """Shares over a run; None where there is no case of the sort."""
+    """Shares over a run, of the cases that were not unavailable; None where there is no case of the sort."""
 
     answerable: int
     unanswerable: int
@@ -101,8 +108,9 @@ class Rates:
 def rates(scored: Iterable[tuple[str, str]]) -> Rates:
     """Of (expect, score) pairs."""
     pairs = list(scored)
-    must_not = [score for expect, score in pairs if expect in ("abstain", "refuse")]
-    answerable = [score for expect, score in pairs if expect == "answer"]
+    heard = [(expect, score) for expect, score in pairs if score != UNAVAILABLE]
+    must_not = [score for expect, score in heard if expect in ("abstain", "refuse")]
+    answerable = [score for expect, score in heard if expect == "answer"]
     return Rates(
         len(answerable),
         len(must_not),

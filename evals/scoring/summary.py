@@ -93,19 +93,19 @@ def _answers(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def _latency(records: Sequence[Record]) -> dict[str, Any]:
-    """p50 and p95 of the whole and of each stage, over the questions in which it ran."""
+    """p50 and p95 of the whole and of each step, over the questions in which it ran."""
     times: dict[str, list[float]] = {"total": [record.elapsed_ms for record in records]}
     for record in records:
-        for stage in record.stages:
-            if stage.status == "ran":
-                times.setdefault(stage.stage, []).append(stage.elapsed_ms)
+        for step in record.steps:
+            if step.status == "ran":
+                times.setdefault(step.step, []).append(step.elapsed_ms)
     return {
-        stage: {
+        step: {
             "p50": round(percentile(each, 0.5), 3),
             "p95": round(percentile(each, 0.95), 3),
             "count": len(each),
         }
-        for stage, each in times.items()
+        for step, each in times.items()
     }
 
 
@@ -125,7 +125,7 @@ def _models(records: Iterable[Record]) -> dict[str, str]:
     """Stage -> model, as the replies named them."""
     found: dict[str, str] = {}
     for record in records:
-        found |= {stage.stage: stage.model for stage in record.stages if stage.model}
+        found |= {step.step: step.model for step in record.steps if step.model}
         found |= {"generate": record.generator} if record.generator else {}
     return dict(sorted(found.items()))
 
@@ -153,16 +153,16 @@ def _question(record: Record) -> dict[str, Any]:
         "outcome": record.outcome,
         "elapsed_ms": round(record.elapsed_ms, 3),
         "probability": round(record.probability, 6),
-        # Where each relevant item stands in each stage's order; 0 where it is not.
+        # Where each relevant item stands in each step's order; 0 where it is not.
         "ranks": {
-            ranking.stage: {
+            ranking.step: {
                 item: ranking.items.index(item) + 1 if item in ranking.items else 0
                 for item, grade in record.judgements.items()
                 if grade > 0
             }
             for ranking in record.rankings
         },
-        "stages": {s.stage: round(s.elapsed_ms, 2) for s in record.stages if s.status == "ran"},
+        "steps": {s.step: round(s.elapsed_ms, 2) for s in record.steps if s.status == "ran"},
     }
 
 

@@ -12,12 +12,12 @@ from evals.environment import commit
 from evals.evaluation import evaluate, own_suite
 from evals.files import BadFile, read_text
 from evals.golden import GoldenSet
-from evals.rungs import FUSED, LATE, PARENTS
+from evals.rungs import FUSED, LATE, PASSAGES
 from evals.session import Plan, Progress
 from services.rpc.errors import FolioError
 
 SIZES = (256, 500, 1000)
-RUNGS = (FUSED, LATE, PARENTS)
+RUNGS = (FUSED, LATE, PASSAGES)
 BEGIN, END = "<!-- folio eval chunks: begin -->", "<!-- folio eval chunks: end -->"
 # The share of a chunk that the next repeats: the default 50 of 500.
 OVERLAP = 0.1

@@ -12,8 +12,10 @@ from rich.markup import escape
 from folio import messages
 from folio.cli import show
 from folio.cli.profile import DEFAULT_FOLDER, Profile
+from folio.common.v1 import step_pb2
 from folio.failure import CallFailed
 from folio.gateway.v1 import gateway_pb2
+from folio.words import word
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -79,20 +81,20 @@ def failures() -> Iterator[None]:
 
 
 def parse_toggles(on: list[str], off: list[str]) -> dict[str, bool]:
-    """The stages of --with and --without. BadParameter for a name that is none."""
+    """The steps of --with and --without. BadParameter for a name that is none."""
     toggles = {name: True for name in on} | {name: False for name in off}
     try:
-        messages.make_stages(toggles)
+        messages.make_steps(toggles)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     return toggles
 
 
 With = Annotated[
-    list[str], typer.Option("--with", metavar="STAGE", help="turn a stage on; may be repeated")
+    list[str], typer.Option("--with", metavar="STEP", help="turn a step on; may be repeated")
 ]
 Without = Annotated[
-    list[str], typer.Option("--without", metavar="STAGE", help="turn a stage off; may be repeated")
+    list[str], typer.Option("--without", metavar="STEP", help="turn a step off; may be repeated")
 ]
 Collections = Annotated[list[str], typer.Option("--collection", help="only these; may be repeated")]
 Kinds = Annotated[list[str], typer.Option("--kind", help="only these; may be repeated")]
@@ -135,13 +137,15 @@ def ask(
                     published_from=published_from,
                     published_until=published_until,
                 ),
-                stages=toggles,
+                steps=toggles,
             ):
                 match event.WhichOneof("event"):
-                    case "stage":
-                        waiting.update(f"{event.stage.stage} done")
+                    case "step":
+                        waiting.update(f"{word(step_pb2.Step, event.step.step)} done")
                     case "heartbeat":
-                        waiting.update(f"waiting for {event.heartbeat.waiting_for}")
+                        waiting.update(
+                            f"waiting for {word(step_pb2.Step, event.heartbeat.waiting_for)}"
+                        )
                     case "final":
                         final = event.final
         if json:
@@ -163,7 +167,7 @@ def search(
     off: Without = [],  # noqa: B006
     json: Annotated[bool, typer.Option("--json", help="print the whole reply as JSON")] = False,
 ) -> None:
-    """Ranked chunks, through the stages that are on."""
+    """Ranked chunks, through the steps that are on."""
     profile: Profile = context.obj
     toggles = parse_toggles(on, off)
     with failures(), profile.connect() as folio:
@@ -176,7 +180,7 @@ def search(
                 published_from=published_from,
                 published_until=published_until,
             ),
-            stages=toggles,
+            steps=toggles,
         )
         if json:
             show.as_json(response)
@@ -220,7 +224,7 @@ def ingest(
 
 @app.command()
 def status(context: typer.Context) -> None:
-    """Every stage: whether it answers, and what it is."""
+    """Every service: whether it answers, and what it is."""
     profile: Profile = context.obj
     with failures(), profile.connect() as folio:
         show.status(folio.status())
@@ -295,7 +299,7 @@ def up(
         int, typer.Option(min=0, max=65535, help="the gateway's; 0 for a free one")
     ] = 7400,
 ) -> None:
-    """Runs all stages on this machine until Ctrl-C."""
+    """Runs all services on this machine until Ctrl-C."""
     from folio.cli.up import run_until_stopped
 
     profile: Profile = context.obj

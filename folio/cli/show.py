@@ -1,4 +1,4 @@
-"""How answers, results and stages look in a terminal."""
+"""How answers, results and services look in a terminal."""
 
 from collections.abc import Iterable
 
@@ -10,17 +10,18 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from folio.common.v1 import document_pb2, stage_pb2
+from folio.common.v1 import document_pb2, service_pb2, step_pb2
 from folio.gateway.v1 import gateway_pb2
+from folio.words import word
 
 # Without emoji: ":100:" in a document is no picture of a hundred.
 console = Console(highlight=False, emoji=False)
 errors = Console(stderr=True, highlight=False, emoji=False)
 
 _STATUS = {
-    stage_pb2.STAGE_STATUS_RAN: ("ran", "green"),
-    stage_pb2.STAGE_STATUS_SKIPPED: ("skipped", "dim"),
-    stage_pb2.STAGE_STATUS_DEGRADED: ("degraded", "yellow"),
+    step_pb2.STEP_STATUS_RAN: ("ran", "green"),
+    step_pb2.STEP_STATUS_SKIPPED: ("skipped", "dim"),
+    step_pb2.STEP_STATUS_DEGRADED: ("degraded", "yellow"),
 }
 
 
@@ -42,12 +43,17 @@ def answer(response: gateway_pb2.AskResponse) -> None:
     elif outcome == "abstained":
         _panel(
             "Not in the documents",
-            f"{response.abstained.message} ({response.abstained.reason})",
+            f"{response.abstained.message} ({word(gateway_pb2.AbstainReason, response.abstained.reason)})",
             "yellow",
         )
     elif outcome == "unverified":
         reasons = "\n".join(f"- {reason}" for reason in response.unverified.reasons)
         _panel("No answer that could be verified", reasons, "yellow")
+        _sources(response)
+    elif outcome == "unavailable":
+        retry = response.unavailable.retry_after_s
+        hint = f"\nTry again in {retry:.0f} s." if retry else ""
+        _panel("No answer could be made", response.unavailable.message + hint, "red")
         _sources(response)
     elif outcome == "refused":
         _panel("Refused", response.refused.message, "red")
@@ -57,7 +63,7 @@ def answer(response: gateway_pb2.AskResponse) -> None:
         console.print(
             f"[dim]searched only[/] {escape(plain(description))} [dim](--no-scope to search all)[/]"
         )
-    console.print(stages(response.stages, response.elapsed_ms))
+    console.print(steps(response.steps, response.elapsed_ms))
 
 
 def _answered(response: gateway_pb2.AskResponse) -> None:
@@ -112,16 +118,16 @@ def _panel(title: str, body: str, colour: str) -> None:
     console.print(Panel(Text(plain(body)), title=title, title_align="left", border_style=colour))
 
 
-def stages(reports: Iterable[stage_pb2.StageReport], total_ms: float) -> Text:
-    """One line: every stage with its time, or why it did not run."""
-    line = Text("stages  ", style="dim")
+def steps(reports: Iterable[step_pb2.StepReport], total_ms: float) -> Text:
+    """One line: every step with its time, or why it did not run."""
+    line = Text("steps  ", style="dim")
     for report in reports:
-        word, colour = _STATUS.get(report.status, ("?", "red"))
-        line.append(report.stage, style=colour)
-        if report.status == stage_pb2.STAGE_STATUS_RAN:
+        what, colour = _STATUS.get(report.status, ("?", "red"))
+        line.append(word(step_pb2.Step, report.step), style=colour)
+        if report.status == step_pb2.STEP_STATUS_RAN:
             line.append(f" {report.elapsed_ms:.0f} ms", style="dim")
         else:
-            line.append(f" {word}" + (f" ({report.reason})" if report.reason else ""), style="dim")
+            line.append(f" {what}" + (f" ({report.reason})" if report.reason else ""), style="dim")
         line.append("  ")
     line.append(f"total {total_ms:.0f} ms", style="dim")
     return line
@@ -143,7 +149,7 @@ def results(response: gateway_pb2.SearchResponse) -> None:
             Text(excerpt),
         )
     console.print(table if response.results else "nothing found")
-    console.print(stages(response.stages, response.elapsed_ms))
+    console.print(steps(response.steps, response.elapsed_ms))
 
 
 def documents(found: Iterable[document_pb2.Document]) -> None:
@@ -165,20 +171,30 @@ def documents(found: Iterable[document_pb2.Document]) -> None:
 
 
 def status(response: gateway_pb2.GetStatusResponse) -> None:
-    """One row a stage."""
+    """One row a service."""
     table = Table(box=None, pad_edge=False)
-    for column in ("stage", "address", "state", "model", "details"):
+    for column in ("service", "address", "state", "models", "details"):
         table.add_column(column, overflow="fold")
-    for stage in response.stages:
-        about = stage.capabilities
+    for service in response.services:
+        about = service.capabilities
         details = ", ".join(f"{key} {value}" for key, value in sorted(about.details.items()))
         state = (
-            f"[green]up[/] [dim]{stage.round_trip_ms:.1f} ms[/]"
-            if stage.reachable
-            else f"[red]{escape(stage.reason)}[/]"
+            f"[green]up[/] [dim]{service.round_trip_ms:.1f} ms[/]"
+            if service.reachable
+            else f"[red]{escape(service.reason)}[/]"
         )
-        table.add_row(stage.stage, stage.address, state, about.model, details)
+        table.add_row(service.service, service.address, state, _models(about), details)
     console.print(table)
+
+
+def _models(about: service_pb2.Capabilities) -> str:
+    """The models and, where it is another's work, the provider that text goes to."""
+    told = (
+        (provider.model or provider.provider)
+        + ("" if provider.local else f" (remote: {provider.provider})")
+        for provider in about.providers
+    )
+    return ", ".join(dict.fromkeys(told))
 
 
 def as_json(message: Message) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import heapq
-import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from folio.common.v1 import step_pb2
 from native import maxsim
 from native.maxsim import Tiles
 from services.colbert.cache import TileCache
@@ -24,6 +24,7 @@ from services.postgres.filters import Filter
 from services.rerank.ranking import CandidateScore
 from services.rpc.errors import FailedPrecondition, InvalidArgument
 from services.rpc.identity import Principal
+from services.rpc.report import Report
 
 Matrix = NDArray[np.float32]
 
@@ -46,11 +47,11 @@ class Options:
 
 @dataclass(frozen=True)
 class Scored:
-    """Scores in the caller's order, the query they are for, and the time by part in ms."""
+    """Scores in the caller's order, the query they are for, and what each part took."""
 
     scores: list[CandidateScore]
     query: Query
-    timings_ms: dict[str, float]
+    steps: list[step_pb2.StepReport]
 
 
 @dataclass(frozen=True)
@@ -139,24 +140,22 @@ class Reranker:
                 reason="POOLED",
             )
         scores: list[CandidateScore] = []
-        fetch = score = 0.0
+        report = Report()
         for start in range(0, len(ids), _FETCH_STEP):
-            started = time.perf_counter()
-            tiles = await self._chunks.tiles(principal, ids[start : start + _FETCH_STEP])
-            fetched = time.perf_counter()
-            scores += await self._scorer.tiles(query, tiles, alignments=options.alignments)
-            fetch += fetched - started
-            score += time.perf_counter() - fetched
-        return Scored(scores, query, _ms(fetch=fetch, score=score))
+            with report.step(step_pb2.STEP_FETCH, needed=True):
+                tiles = await self._chunks.tiles(principal, ids[start : start + _FETCH_STEP])
+            with report.step(step_pb2.STEP_SCORE, needed=True):
+                scores += await self._scorer.tiles(query, tiles, alignments=options.alignments)
+        return Scored(scores, query, report.steps)
 
     async def rerank_texts(
         self, principal: Principal, query: Query, texts: Sequence[str], options: Options
     ) -> Scored:
         """By text. InvalidArgument where one is too long and none may be cut."""
         self._require_dim(query)
-        started = time.perf_counter()
-        documents = await self._documents(principal, texts, options)
-        encoded = time.perf_counter()
+        report = Report()
+        with report.step(step_pb2.STEP_ENCODE, needed=True):
+            documents = await self._documents(principal, texts, options)
         if options.refuse_truncation:
             for index, document in enumerate(documents):
                 if document.truncated:
@@ -165,15 +164,15 @@ class Reranker:
                         f"has more than the {self.encoding.encoder.document_length} tokens"
                         " that are read",
                     )
-        scores = await self._scorer.tiles(
-            query, [document.tiles for document in documents], alignments=options.alignments
-        )
-        ended = time.perf_counter()
+        with report.step(step_pb2.STEP_SCORE, needed=True):
+            scores = await self._scorer.tiles(
+                query, [document.tiles for document in documents], alignments=options.alignments
+            )
         flagged = [
             scored._replace(truncated=True) if document.truncated else scored
             for scored, document in zip(scores, documents, strict=True)
         ]
-        return Scored(flagged, query, _ms(encode=encoded - started, score=ended - encoded))
+        return Scored(flagged, query, report.steps)
 
     async def rerank_vectors(
         self, query: Query, documents: Sequence[Matrix], options: Options
@@ -184,9 +183,10 @@ class Reranker:
                 "document_vectors.tokens.dim",
                 f"is {documents[0].shape[1]}; the query's is {query.vectors.shape[1]}",
             )
-        started = time.perf_counter()
-        scores = await self._scorer.matrices(query, documents, alignments=options.alignments)
-        return Scored(scores, query, _ms(score=time.perf_counter() - started))
+        report = Report()
+        with report.step(step_pb2.STEP_SCORE, needed=True):
+            scores = await self._scorer.matrices(query, documents, alignments=options.alignments)
+        return Scored(scores, query, report.steps)
 
     async def index(
         self, principal: Principal, document_id: int, version: int
@@ -277,7 +277,3 @@ class Reranker:
             raise InvalidArgument.field(
                 "vectors.dim", f"is {dim}; this model's vectors have {self.encoding.dim}"
             )
-
-
-def _ms(**seconds: float) -> dict[str, float]:
-    return {name: value * 1000 for name, value in seconds.items()}

@@ -8,7 +8,7 @@ from typing import Any
 import grpc
 import numpy as np
 
-from folio.common.v1 import stage_pb2
+from folio.common.v1 import service_pb2
 from folio.rerank.v1 import (
     late_interaction_pb2,
     late_interaction_pb2_grpc,
@@ -23,11 +23,12 @@ from services.colbert.settings import ColbertSettings
 from services.postgres.filters import filter_from
 from services.rerank import wire
 from services.rerank.stream import stream
-from services.rpc import identity
+from services.rpc import identity, rules
 from services.rpc.build import package_version
 from services.rpc.errors import InvalidArgument
 from services.rpc.identity import Principal
 from services.rpc.limits import Gate
+from services.rpc.providers import entry
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -62,16 +63,16 @@ class ColbertServicer(
     ) -> rerank_pb2.GetCapabilitiesResponse:
         encoding = self._reranker.encoding
         return rerank_pb2.GetCapabilitiesResponse(
-            capabilities=stage_pb2.Capabilities(
+            capabilities=service_pb2.Capabilities(
                 service="colbert",
                 version=package_version(),
-                provider=encoding.encoder.provider,
-                model=encoding.encoder.model,
-                revision=encoding.encoder.revision,
+                providers=[
+                    entry(service_pb2.PURPOSE_RERANK, encoding.encoder, encoding.encoder.revision)
+                ],
                 dim=encoding.dim,
-                score_type=stage_pb2.SCORE_TYPE_MAXSIM_SUM,
+                score_type=service_pb2.SCORE_TYPE_MAXSIM_SUM,
                 limits={
-                    "max_candidates": 10_000,
+                    "max_candidates": rules.max_items(rerank_pb2.Texts, "texts"),
                     "max_query_tokens": encoding.encoder.query_length,
                     "max_document_tokens": encoding.encoder.document_length,
                     "max_exact_chunks": self._settings.max_exact_chunks,
@@ -163,7 +164,7 @@ class ColbertServicer(
             top_n=request.options.top_n,
             model=self._reranker.encoding.encoder.model,
             query_tokens=len(query.vectors),
-            timings_ms=scored.timings_ms,
+            steps=scored.steps,
             query_token_texts=query.tokens if options.alignments else (),
         )
         # A change of threads costs more than a usual reply; ten thousand candidates hold up the loop.

@@ -1,28 +1,29 @@
 """RerankService: unpack, call the reranker, pack."""
 
-import time
 from collections.abc import AsyncIterator
 from typing import Any
 
 import grpc
 
-from folio.common.v1 import stage_pb2
+from folio.common.v1 import service_pb2, step_pb2
 from folio.rerank.v1 import rerank_pb2, rerank_pb2_grpc
 from services.crossencoder.models import ScoreType
 from services.crossencoder.reranker import PairReranker
 from services.crossencoder.settings import CrossEncoderSettings
 from services.rerank import wire
 from services.rerank.stream import stream
-from services.rpc import deadline
+from services.rpc import deadline, rules
 from services.rpc.build import package_version
 from services.rpc.errors import FailedPrecondition
 from services.rpc.limits import Gate
+from services.rpc.providers import entry
+from services.rpc.report import Report
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
 _SCORE_TYPES = {
-    ScoreType.LOGIT: stage_pb2.SCORE_TYPE_LOGIT,
-    ScoreType.RELEVANCE: stage_pb2.SCORE_TYPE_RELEVANCE,
+    ScoreType.LOGIT: service_pb2.SCORE_TYPE_LOGIT,
+    ScoreType.RELEVANCE: service_pb2.SCORE_TYPE_RELEVANCE,
 }
 
 
@@ -50,15 +51,13 @@ class CrossEncoderServicer(rerank_pb2_grpc.RerankServiceServicer):
     ) -> rerank_pb2.GetCapabilitiesResponse:
         scorer = self._reranker.scorer
         return rerank_pb2.GetCapabilitiesResponse(
-            capabilities=stage_pb2.Capabilities(
+            capabilities=service_pb2.Capabilities(
                 service="crossencoder",
                 version=package_version(),
-                provider=scorer.provider,
-                model=scorer.model,
-                revision=scorer.revision,
+                providers=[entry(service_pb2.PURPOSE_RERANK, scorer, scorer.revision)],
                 score_type=_SCORE_TYPES[scorer.score_type],
                 limits={
-                    "max_candidates": 10_000,
+                    "max_candidates": rules.max_items(rerank_pb2.Texts, "texts"),
                     "batch_pairs": scorer.batch_pairs,
                     "max_message_bytes": self._settings.max_message_bytes,
                 },
@@ -68,20 +67,21 @@ class CrossEncoderServicer(rerank_pb2_grpc.RerankServiceServicer):
 
     async def _rerank(self, request: rerank_pb2.RerankRequest) -> rerank_pb2.RerankResponse:
         _require_texts(request)
-        started = time.perf_counter()
+        report = Report()
         async with self._gate:
-            scores = await self._reranker.rerank(
-                request.text,
-                list(request.texts.texts),
-                deadline.current(),
-                truncate=request.options.truncation != rerank_pb2.TRUNCATION_NONE,
-            )
+            with report.step(step_pb2.STEP_SCORE, needed=True):
+                scores = await self._reranker.rerank(
+                    request.text,
+                    list(request.texts.texts),
+                    deadline.current(),
+                    truncate=request.options.truncation != rerank_pb2.TRUNCATION_NONE,
+                )
         return wire.response(
             scores,
             top_n=request.options.top_n,
             model=self._reranker.scorer.model,
             query_tokens=0,
-            timings_ms={"score": (time.perf_counter() - started) * 1000},
+            steps=report.steps,
         )
 
 

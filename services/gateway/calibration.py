@@ -14,6 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from services.rpc.errors import FailedPrecondition
 
+# Which of a model's numbers is read.
+Signal = Literal["score_per_token", "score", "dense_score"]
+
 
 class Calibration(BaseModel):
     """P(answerable | score) = 1 / (1 + exp(-(slope * score + intercept))), and the thresholds of the sweep."""
@@ -21,7 +24,7 @@ class Calibration(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     model: str = Field(min_length=1)
-    signal: Literal["score_per_token", "score", "dense_score"]
+    signal: Signal
     slope: float = Field(gt=0, allow_inf_nan=False)
     intercept: float = Field(allow_inf_nan=False)
     threshold: float = Field(ge=0, le=1, description="answer from this probability on")

@@ -17,6 +17,7 @@ def sentence(
     return gateway_pb2.Sentence(
         text=checked.text,
         citations=[citation(quote, passages[quote.source]) for quote in checked.quotes],
+        proof=gateway_pb2.PROOF_JUDGE if checked.judged else gateway_pb2.PROOF_RULES,
     )
 
 

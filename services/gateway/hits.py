@@ -1,15 +1,22 @@
-"""Hits on their way through the stages, and what the last stage said of them."""
+"""Hits on their way through the steps, and what the last ranking step said of them."""
 
 from dataclasses import dataclass
 
-from folio.common.v1 import document_pb2
+from folio.common.v1 import document_pb2, step_pb2
 from folio.gateway.v1 import gateway_pb2
+from services.gateway.calibration import Signal
 from services.gateway.route import Scored
+
+_SIGNALS: "dict[Signal, gateway_pb2.Signal.ValueType]" = {
+    "score_per_token": gateway_pb2.SIGNAL_SCORE_PER_TOKEN,
+    "score": gateway_pb2.SIGNAL_SCORE,
+    "dense_score": gateway_pb2.SIGNAL_DENSE_SCORE,
+}
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A chunk and the score of the last stage that saw it."""
+    """A chunk and the score of the last step that ranked it."""
 
     chunk: document_pb2.Chunk
     score: float
@@ -20,7 +27,7 @@ class Hits:
     """Hits, best first. `scored` is what a calibration may read: one signal per hit, in the same order."""
 
     items: tuple[Hit, ...]
-    scored_by: str
+    scored_by: "step_pb2.Step.ValueType"
     scored: Scored | None = None
 
     def __len__(self) -> int:
@@ -28,16 +35,22 @@ class Hits:
 
     def ranking(self) -> gateway_pb2.Ranking:
         """As it goes into a trace."""
-        chunks = [hit.chunk for hit in self.items]
+        signals = self.scored.scores if self.scored else [None] * len(self.items)
         return gateway_pb2.Ranking(
-            chunk_ids=[chunk.id for chunk in chunks],
-            scores=[hit.score for hit in self.items],
-            document_ids=[chunk.document_id for chunk in chunks],
-            page_starts=[chunk.page_start for chunk in chunks],
-            page_ends=[chunk.page_end for chunk in chunks],
-            signal=self.scored.signal if self.scored else "",
+            step=self.scored_by,
+            chunks=[
+                gateway_pb2.RankedChunk(
+                    chunk_id=hit.chunk.id,
+                    score=hit.score,
+                    document_id=hit.chunk.document_id,
+                    page_start=hit.chunk.page_start,
+                    page_end=hit.chunk.page_end,
+                    signal=signal,
+                )
+                for hit, signal in zip(self.items, signals, strict=True)
+            ],
+            signal=_SIGNALS[self.scored.signal] if self.scored else gateway_pb2.SIGNAL_UNSPECIFIED,
             model=self.scored.model if self.scored else "",
-            signals=self.scored.scores if self.scored else (),
         )
 
     def first(self, count: int) -> "Hits":

@@ -7,6 +7,7 @@ reply says `degraded`: colbert encodes what is missing when it is asked for, so 
 import logging
 from collections.abc import AsyncIterator
 
+from folio.common.v1 import step_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.rerank.v1 import late_interaction_pb2
 from folio.retriever.v1 import retriever_pb2
@@ -29,7 +30,7 @@ async def ingest(
     account = Account()
     header = await _header(requests)
     staged = None
-    with account.step("ingest", needed=True):
+    with account.report.step(step_pb2.STEP_INGEST, needed=True):
         async for event in stages.retriever.exchange(
             stages.retriever.stub.IngestDocument,
             _relayed(header, requests),
@@ -41,13 +42,13 @@ async def ingest(
                 staged = event.result
     if staged is None:
         raise Internal("the retriever ended without a result")
-    account.reports.extend(staged.steps)
+    account.report.steps.extend(staged.steps)
     async for done in _token_vectors(stages, account, staged):
         yield done
     document = staged.document
     if not staged.unchanged:
-        with account.step("publish", needed=True):
-            yield _progress("publish", 0, 1)
+        with account.report.step(step_pb2.STEP_PUBLISH, needed=True):
+            yield _progress(step_pb2.STEP_PUBLISH, 0, 1)
             reply = await stages.retriever.call(
                 stages.retriever.stub.PublishDocument,
                 retriever_pb2.PublishDocumentRequest(
@@ -57,7 +58,7 @@ async def ingest(
                 RELAYED,
             )
             document = reply.document
-        yield _progress("publish", 1, 1)
+        yield _progress(step_pb2.STEP_PUBLISH, 1, 1)
     log.info(
         "ingest",
         extra={
@@ -69,7 +70,7 @@ async def ingest(
         },
     )
     result = gateway_pb2.IngestResult(
-        document=document, unchanged=staged.unchanged, stages=account.reports
+        document=document, unchanged=staged.unchanged, steps=account.report.steps
     )
     yield gateway_pb2.IngestResponse(result=result)
 
@@ -80,9 +81,9 @@ async def _token_vectors(
     """Encodes what has no vectors yet; for an unchanged file too, so that ingesting again completes it."""
     colbert = stages.colbert
     if colbert is None:
-        account.skip("token_vectors", "colbert is not configured")
+        account.report.skip(step_pb2.STEP_TOKEN_VECTORS, "colbert is not configured")
         return
-    with account.step("token_vectors") as step:
+    with account.report.step(step_pb2.STEP_TOKEN_VECTORS) as step:
         async for event in colbert.stream(
             colbert.late_interaction.IndexDocument,
             late_interaction_pb2.IndexDocumentRequest(
@@ -90,7 +91,7 @@ async def _token_vectors(
             ),
             deadline.current().share(COLBERT_PART),
         ):
-            yield _progress("token_vectors", event.chunks_done, event.chunks_total)
+            yield _progress(step_pb2.STEP_TOKEN_VECTORS, event.chunks_done, event.chunks_total)
             if event.chunks_failed:
                 step.degrade(f"{event.chunks_failed} chunks have no usable token vectors")
 
@@ -132,6 +133,6 @@ async def _relayed(
         yield retriever_pb2.IngestDocumentRequest(data=request.data)
 
 
-def _progress(step: str, done: int, total: int) -> gateway_pb2.IngestResponse:
+def _progress(step: "step_pb2.Step.ValueType", done: int, total: int) -> gateway_pb2.IngestResponse:
     progress = gateway_pb2.IngestProgress(step=step, done=done, total=total)
     return gateway_pb2.IngestResponse(progress=progress)

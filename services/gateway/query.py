@@ -12,12 +12,12 @@ import uuid
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
+from folio.common.v1 import step_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.generator.v1 import generator_pb2
 from folio.retriever.v1 import retriever_pb2
 from services.gateway import calibration, citations, replies
 from services.gateway.account import Account
-from services.gateway.egress import Ledger
 from services.gateway.grounding.text import neutralise
 from services.gateway.hits import Hits
 from services.gateway.request import Call, Plan, restriction_of
@@ -42,15 +42,16 @@ from services.rpc.deadline import Deadline
 from services.rpc.errors import FolioError, InvalidArgument
 
 Event = gateway_pb2.StreamAskResponse
+_STEPS = {"colbert": step_pb2.STEP_COLBERT, "crossencoder": step_pb2.STEP_CROSSENCODER}
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How many candidates each stage hands on."""
+    """How many hits the search and each reranker hand on, and how many are kept in the end."""
 
     search: int
-    colbert: int
-    crossencoder: int
+    rerank: int
+    kept: int
 
 
 class Query:
@@ -61,7 +62,6 @@ class Query:
         self._stages = stages
         self._vocabularies = Vocabularies(stages.retriever, settings.scope_cache_seconds)
         self._router = Router(calibration.load(settings.calibration), settings.answer_threshold)
-        self._ledger = Ledger(settings.local_providers)
         self._web_rules = WebRules.load(settings.web_rules)
 
     async def ask(self, request: gateway_pb2.AskRequest) -> gateway_pb2.AskResponse:
@@ -76,7 +76,7 @@ class Query:
         self, request: gateway_pb2.AskRequest, *, show_progress: bool = False
     ) -> AsyncIterator[Event]:
         """The answering of a question as it happens; the last event carries the reply. Leaving early stops it all."""
-        # A request makes few events (a report a stage, at most MAX_SENTENCES sentences): no bound is needed.
+        # A request makes few events (a report a step, at most MAX_SENTENCES sentences): no bound is needed.
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
         account = Account(queue.put_nowait)
         work = asyncio.create_task(self._answer(request, account, show_progress))
@@ -87,7 +87,7 @@ class Query:
                     async with asyncio.timeout(self._settings.heartbeat_seconds):
                         event = await queue.get()
                 except TimeoutError:
-                    beat = gateway_pb2.Heartbeat(waiting_for=account.waiting_for)
+                    beat = gateway_pb2.Heartbeat(waiting_for=account.report.current)
                     event = Event(heartbeat=beat)
                 if event is None:
                     break
@@ -100,7 +100,7 @@ class Query:
     async def _answer(
         self, request: gateway_pb2.AskRequest, account: Account, show_progress: bool
     ) -> gateway_pb2.AskResponse:
-        call = self._call(request.stages, account, request.request_id)
+        call = self._call(request.steps, account, request.request_id)
         identity.enter(identity.current(), call.request_id)
         try:
             return await self._steps(request, call, show_progress)
@@ -108,28 +108,28 @@ class Query:
             await log_unfinished(call, self._stages.retriever, request, error)
             raise
 
-    async def _steps(
+    async def _steps(  # noqa: C901
         self, request: gateway_pb2.AskRequest, call: Call, show_progress: bool
     ) -> gateway_pb2.AskResponse:
-        settings, stages, ledger = self._settings, self._stages, self._ledger
+        settings, stages = self._settings, self._stages
         account, caller = call.account, restriction_of(request.filter)
         asked = _text("question", request.question)
         reply = gateway_pb2.AskResponse(request_id=call.request_id)
         account.emit(Event(started=gateway_pb2.Started(request_id=call.request_id)))
 
-        rewritten = await rewrite(call, stages.generator, ledger, asked, request.history)
+        rewritten = await rewrite(call, stages.generator, asked, request.history)
         question = reply.standalone_question = rewritten.question
         if rewritten.clarification:
             reply.clarify.question = neutralise(rewritten.clarification)
             return await self._finish(call, request, reply)
-        scoped = await find_scope(call, self._vocabularies, question, caller, request.ignore_scope)
+        scoped = await find_scope(call, self._vocabularies, question, caller)
         account.emit(Event(rewritten=replies.rewritten(question, scoped)))
 
-        queries = await expand(call, stages.generator, ledger, question)
+        queries = await expand(call, stages.generator, question)
         limits = Limits(
             settings.search_candidates,
-            settings.colbert_candidates,
-            settings.crossencoder_candidates,
+            settings.rerank_candidates,
+            settings.read_candidates,
         )
         hits, scoped = await self._candidates(call, queries, scoped, caller, limits)
         replies.set_scope(reply, scoped)
@@ -137,7 +137,7 @@ class Query:
         no_web = why_not(call, settings, self._web_rules, stages.generator, scoped.restriction)
         route = self._route(call, request, hits, web=not no_web)
         reply.answer_probability, reply.answer_threshold = route.probability, route.threshold
-        hits, probabilities = self._spread(hits, route, limits.crossencoder)
+        hits, probabilities = self._spread(hits, route, limits.kept)
         reply.sources.extend(
             replies.source(hit.chunk, p) for hit, p in zip(hits.items, probabilities, strict=True)
         )
@@ -145,13 +145,13 @@ class Query:
             reply.clarify.question = replies.WHICH_ONE
             return await self._finish(call, request, reply)
         if route.decision is not Decision.ANSWER:
-            reason = "below_threshold" if len(hits) else await self._why_no_hits(call)
+            reason = await self._why_not(call, hits)
             await self._decline(call, reply, question, reason, no_web)
             return await self._finish(call, request, reply)
 
         read = await passages(call, stages.retriever, settings, hits)
         if not read:
-            await self._decline(call, reply, question, "no_hits", no_web)
+            await self._decline(call, reply, question, gateway_pb2.ABSTAIN_REASON_NO_HITS, no_web)
             return await self._finish(call, request, reply)
         by_chunk = {hit.chunk.id: p for hit, p in zip(hits.items, probabilities, strict=True)}
         relevance = [
@@ -168,7 +168,6 @@ class Query:
         draft = await generate(
             call,
             stages.generator,
-            ledger,
             question,
             read,
             relevance,
@@ -176,13 +175,18 @@ class Query:
             show_progress,
         )
         reply.generator = draft.provider
-        if draft.finish == generator_pb2.FINISH_ABSTAINED and not draft.failure:
-            await self._decline(call, reply, question, "generator_abstained", no_web)
+        if draft.unavailable is not None:
+            account.report.skip(step_pb2.STEP_GROUND, "no answer was made")
+            reply.unavailable.CopyFrom(draft.unavailable)
             return await self._finish(call, request, reply)
-        if draft.finish == generator_pb2.FINISH_REFUSED and not draft.failure:
+        if draft.finish == generator_pb2.FINISH_ABSTAINED:
+            reason = gateway_pb2.ABSTAIN_REASON_GENERATOR_ABSTAINED
+            await self._decline(call, reply, question, reason, no_web)
+            return await self._finish(call, request, reply)
+        if draft.finish == generator_pb2.FINISH_REFUSED:
             reply.refused.message = replies.REFUSED
             return await self._finish(call, request, reply)
-        verdict = await ground(call, stages.generator, ledger, draft, settings.judge_threshold)
+        verdict = await ground(call, stages.generator, draft, settings.judge_threshold)
         if not verdict.grounded:
             reply.unverified.reasons.extend(verdict.reasons)
             return await self._finish(call, request, reply)
@@ -198,28 +202,28 @@ class Query:
     async def search(self, request: gateway_pb2.SearchRequest) -> gateway_pb2.SearchResponse:
         """Ranked chunks: the same way, as far as the rerankers."""
         account = Account()
-        call = self._call(request.stages, account, "")
+        call = self._call(request.steps, account, "")
         caller = restriction_of(request.filter)
         question = _text("query", request.query)
         limit = request.limit or replies.DEFAULT_RESULTS
         limits = Limits(
             request.search_candidates or max(self._settings.search_candidates, limit),
-            request.colbert_candidates or max(self._settings.colbert_candidates, limit),
-            min(request.crossencoder_candidates or limit, limit),
+            request.rerank_candidates or max(self._settings.rerank_candidates, limit),
+            limit,
         )
-        scoped = await find_scope(call, self._vocabularies, question, caller, False)
-        queries = await expand(call, self._stages.generator, self._ledger, question)
+        scoped = await find_scope(call, self._vocabularies, question, caller)
+        queries = await expand(call, self._stages.generator, question)
         hits, scoped = await self._candidates(call, queries, scoped, caller, limits)
         route = self._router.decide(hits.scored, len(hits))
-        hits, _ = self._spread(hits, route, limits.crossencoder)
+        hits, _ = self._spread(hits, route, limits.kept)
         await log_search(call, self._stages.retriever, question, len(hits))
         return replies.search_response(call, hits, scoped, trace=request.trace)
 
-    def _call(self, stages: gateway_pb2.Stages, account: Account, request_id: str) -> Call:
+    def _call(self, steps: gateway_pb2.StepToggles, account: Account, request_id: str) -> Call:
         until = min(deadline.current().at, Deadline.after(self._settings.ask_seconds).at)
         return Call(
             request_id=request_id or identity.request_id() or uuid.uuid4().hex,
-            plan=Plan.of(stages, self._settings),
+            plan=Plan.of(steps, self._settings),
             deadline=Deadline(until),
             account=account,
         )
@@ -233,19 +237,19 @@ class Query:
         limits: Limits,
     ) -> tuple[Hits, Scoped]:
         """Search, then the rerankers as configured. The last order is cut by _spread, which may reach further down."""
-        stages, ledger, question = self._stages, self._ledger, queries[0].text
-        hits, scoped = await search(call, stages, ledger, queries, scoped, caller, limits.search)
+        stages, question = self._stages, queries[0].text
+        hits, scoped = await search(call, stages, queries, scoped, caller, limits.search)
         missing = [name for name in RERANKERS if stages.reranker(name) is None]
         for name in [*(reranker.name for reranker in stages.rerankers), *missing]:
             reranker = stages.reranker(name)
-            hits = await rerank(call, name, reranker, ledger, question, hits, limits.colbert)
+            hits = await rerank(call, _STEPS[name], reranker, question, hits, limits.rerank)
         return hits, scoped
 
     def _route(
         self, call: Call, request: gateway_pb2.AskRequest, hits: Hits, *, web: bool
     ) -> Route:
-        with call.account.step("route") as step:
-            threshold = request.answer_threshold or None
+        with call.account.report.step(step_pb2.STEP_ROUTE) as step:
+            threshold = request.answer_threshold if request.HasField("answer_threshold") else None
             route = self._router.decide(hits.scored, len(hits), threshold=threshold, web=web)
             step.model = hits.scored.model if hits.scored else ""
             step.reason = str(route.decision)
@@ -266,25 +270,36 @@ class Query:
         )
         return hits.at(kept), [known[position] if known else 0.0 for position in kept]
 
-    async def _why_no_hits(self, call: Call) -> str:
+    async def _why_not(self, call: Call, hits: Hits) -> "gateway_pb2.AbstainReason.ValueType":
+        if len(hits):
+            return gateway_pb2.ABSTAIN_REASON_BELOW_THRESHOLD
         try:
             vocabulary = await self._vocabularies.current(call)
         except FolioError:
-            return "no_hits"
-        return "no_hits" if vocabulary.documents else "no_documents"
+            return gateway_pb2.ABSTAIN_REASON_NO_HITS
+        if vocabulary.documents:
+            return gateway_pb2.ABSTAIN_REASON_NO_HITS
+        return gateway_pb2.ABSTAIN_REASON_NO_DOCUMENTS
 
     async def _decline(
-        self, call: Call, reply: gateway_pb2.AskResponse, question: str, reason: str, no_web: str
+        self,
+        call: Call,
+        reply: gateway_pb2.AskResponse,
+        question: str,
+        reason: "gateway_pb2.AbstainReason.ValueType",
+        no_web: str,
     ) -> None:
         """The documents do not say: the web, where that is allowed, or an honest no."""
         if no_web:
-            call.account.skip("web", no_web)
-        elif found := await search_web(call, self._stages.generator, self._ledger, question):
+            call.account.report.skip(step_pb2.STEP_WEB, no_web)
+        elif found := await search_web(call, self._stages.generator, question):
             reply.web.CopyFrom(found)
             return
         reply.abstained.reason = reason
         reply.abstained.message = (
-            replies.NO_DOCUMENTS if reason == "no_documents" else replies.NOT_SAID
+            replies.NO_DOCUMENTS
+            if reason == gateway_pb2.ABSTAIN_REASON_NO_DOCUMENTS
+            else replies.NOT_SAID
         )
 
     async def _finish(

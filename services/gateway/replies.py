@@ -11,6 +11,7 @@ from services.gateway.steps.find_scope import Scoped
 DEFAULT_RESULTS = 10
 NOT_SAID = "The documents do not say."
 NO_DOCUMENTS = "There are no documents to answer from."
+NOT_CONFIGURED = "No language model is configured, so no answer was made. These are the sources."
 REFUSED = "The language model refused to answer this."
 WHICH_ONE = "The documents come close to this, but not close enough. Can you say more precisely what you mean?"
 
@@ -49,7 +50,7 @@ def source(
 def close(call: Call, reply: gateway_pb2.AskResponse, *, trace: bool) -> None:
     """Adds the account."""
     account = call.account
-    reply.stages.extend(account.reports)
+    reply.steps.extend(account.report.steps)
     reply.usage.extend(account.usage)
     reply.egress.extend(account.egress)
     if trace:
@@ -68,7 +69,7 @@ def search_response(
             gateway_pb2.SearchResult(chunk=hit.chunk, score=hit.score, scored_by=hits.scored_by)
             for hit in hits.items
         ],
-        stages=account.reports,
+        steps=account.report.steps,
         rankings=account.rankings if trace else [],
         elapsed_ms=account.elapsed_ms,
     )

@@ -1,4 +1,4 @@
-"""A request as the pipeline sees it: whose limits, which stages, and how long there is."""
+"""A request as the pipeline sees it: whose limits, which steps, and how long there is."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from services.rpc.fields import day
 
 @dataclass(frozen=True)
 class Plan:
-    """Which stages a request goes through, and whether it asked for each itself."""
+    """Which steps a request goes through."""
 
     dense: bool
     sparse: bool
@@ -26,17 +26,17 @@ class Plan:
     multi_query: bool
     hyde: bool
     scope: bool
-    parents: bool
+    passages: bool
     judge: bool
     web: bool
     exact: bool
 
     @classmethod
-    def of(cls, stages: gateway_pb2.Stages, settings: GatewaySettings) -> "Plan":
+    def of(cls, steps: gateway_pb2.StepToggles, settings: GatewaySettings) -> "Plan":
         """The request's toggles over the settings. InvalidArgument if no search is left."""
 
         def chosen(name: str, default: bool) -> bool:
-            toggle = getattr(stages, name)
+            toggle = getattr(steps, name)
             return default if not toggle else bool(toggle == gateway_pb2.TOGGLE_ON)
 
         plan = cls(
@@ -50,13 +50,13 @@ class Plan:
             multi_query=chosen("multi_query", settings.multi_query),
             hyde=chosen("hyde", settings.hyde),
             scope=chosen("scope", settings.scope),
-            parents=chosen("parents", settings.parents),
+            passages=chosen("passages", settings.passages),
             judge=chosen("judge", settings.judge),
             web=chosen("web", settings.web),
             exact=chosen("exact", False),
         )
         if not (plan.dense or plan.sparse or plan.exact):
-            raise InvalidArgument.field("stages", "dense and sparse are both off: leave one on")
+            raise InvalidArgument.field("steps", "dense and sparse are both off: leave one on")
         return plan
 
 

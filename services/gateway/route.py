@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from services.gateway.calibration import Calibration
+from services.gateway.calibration import Calibration, Signal
 
 
 class Decision(StrEnum):
@@ -18,10 +18,10 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True)
 class Scored:
-    """What the last scoring stage said of the hits, best first, and which model it was."""
+    """What the last scoring step said of the hits, best first, and which model it was."""
 
     model: str
-    signal: str
+    signal: Signal
     scores: tuple[float, ...]
 
 
@@ -50,8 +50,8 @@ class Router:
     ) -> Route:
         """Routes on the top probability and on how many hits cleared the floor.
 
-        Without hits: no. Without a calibration of the very model that scored, no threshold is applied: the generator
-        reads, and the check of its answer decides.
+        Without hits: no. With a threshold of 0: an answer, whatever the probability. Without a calibration of the very
+        model that scored, no threshold is applied: the generator reads, and the check of its answer decides.
         """
         no = Decision.WEB if web else Decision.ABSTAIN
         if hits == 0:
@@ -72,7 +72,7 @@ class Router:
         each = tuple(calibration.probability(score) for score in scored.scores)
         best = max(each, default=0.0)
         cleared = sum(value >= calibration.floor for value in each)
-        if best >= limit and cleared >= calibration.least_above_floor:
+        if limit == 0 or (best >= limit and cleared >= calibration.least_above_floor):
             decision = Decision.ANSWER
         elif calibration.clarify_from is not None and best >= calibration.clarify_from:
             decision = Decision.CLARIFY

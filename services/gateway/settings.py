@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from services.rpc.settings import ServerSettings
+from services.rpc.settings import ServerSettings, renamed
 
 # An empty variable means the default, so that nothing at all needs a word.
 NONE = "none"
@@ -86,7 +86,11 @@ class GatewaySettings(ServerSettings):
         False, description="expand by a hypothetical answer (needs a language model)"
     )
     scope: bool = Field(True, description="apply a scope found in the question")
-    parents: bool = Field(True, description="answer from the sections around the hits")
+    passages: bool = Field(
+        True,
+        validation_alias=renamed("FOLIO_PASSAGES", former="FOLIO_PARENTS"),
+        description="answer from the sections around the hits, not from the hits alone",
+    )
     judge: bool = Field(
         False,
         validation_alias="FOLIO_JUDGE_ANSWERS",
@@ -98,9 +102,19 @@ class GatewaySettings(ServerSettings):
     )
 
     search_candidates: int = Field(100, ge=1, le=1000, description="hits of the search")
-    colbert_candidates: int = Field(50, ge=1, le=1000, description="hits that colbert hands on")
-    crossencoder_candidates: int = Field(
-        10, ge=1, le=50, description="hits that crossencoder hands on, whose passages are read"
+    rerank_candidates: int = Field(
+        50,
+        ge=1,
+        le=1000,
+        validation_alias=renamed("FOLIO_RERANK_CANDIDATES", former="FOLIO_COLBERT_CANDIDATES"),
+        description="hits that each reranker hands on",
+    )
+    read_candidates: int = Field(
+        10,
+        ge=1,
+        le=50,
+        validation_alias=renamed("FOLIO_READ_CANDIDATES", former="FOLIO_CROSSENCODER_CANDIDATES"),
+        description="hits whose passages are read for an answer",
     )
     max_per_document: int = Field(
         3, ge=0, description="hits of one document, while others are relevant too; 0: no bound"
@@ -123,28 +137,13 @@ class GatewaySettings(ServerSettings):
         validation_alias="RAG_ANSWER_THRESHOLD",
         ge=0,
         le=1,
-        description="probability below which to abstain; unset: the calibration's own",
+        description="probability below which to abstain; 0: never; unset: the calibration's own",
     )
     calibration: Path = Field(
         DEFAULT_CALIBRATION, description="folder of calibration files, one JSON per model"
     )
     judge_threshold: float = Field(
         0.5, ge=0, le=1, description="support below which a sentence fails"
-    )
-    local_providers: frozenset[str] = Field(
-        frozenset(
-            {
-                "",
-                "extractive",
-                "rules",
-                "minilm",
-                "onnx",
-                "pylate",
-                "sentence-transformers",
-                "synonyms",
-            }
-        ),
-        description="providers that run inside the suite; text sent to any other is egress",
     )
 
     @field_validator("reranker_list")

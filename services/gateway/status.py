@@ -1,4 +1,4 @@
-"""Asks every stage what it is, now."""
+"""Asks every service what it is, now."""
 
 import asyncio
 import time
@@ -13,17 +13,19 @@ MOST_S = 2.0
 
 
 async def get_status(stages: Stages) -> gateway_pb2.GetStatusResponse:
-    """One entry a stage, reachable or not."""
+    """One entry a service, reachable or not."""
     seconds = min(deadline.current().share(0.8), MOST_S)
     return gateway_pb2.GetStatusResponse(
-        stages=await asyncio.gather(*(_state(stage, seconds) for stage in stages.every())),
+        services=await asyncio.gather(*(_state(stage, seconds) for stage in stages.every())),
         organization_id=identity.current().organization_id,
         version=package_version(),
     )
 
 
-async def _state(stage: Retriever | Reranker | Generator, seconds: float) -> gateway_pb2.StageState:
-    state = gateway_pb2.StageState(stage=stage.name, address=stage.address)
+async def _state(
+    stage: Retriever | Reranker | Generator, seconds: float
+) -> gateway_pb2.ServiceState:
+    state = gateway_pb2.ServiceState(service=stage.name, address=stage.address)
     started = time.perf_counter()
     try:
         state.capabilities.CopyFrom((await stage.described(seconds, fresh=True)).capabilities)

@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Protocol
 
 from services.rpc.deadline import Deadline
+from services.rpc.providers import Worker
 
 # An index that no source has: a citation of nothing, which no check lets pass.
 NO_SOURCE = 2**32 - 1
@@ -104,15 +105,11 @@ class Result:
     confidence: float | None = None
 
 
-class Generator(Protocol):
+class Generator(Worker, Protocol):
     """Answers from sources. Yields each Sentence as it is made, then exactly one Result, last.
 
-    Raises FolioError only before the first sentence. `local`: the work is done in this process and nothing is sent.
+    Raises FolioError only before the first sentence.
     """
-
-    provider: str
-    model: str
-    local: bool
 
     def answer(
         self, question: str, sources: Sequence[Source], max_output_tokens: int, deadline: Deadline

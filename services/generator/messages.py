@@ -1,9 +1,8 @@
 """Between the wire and the domain: protos in, protos out. Nothing else here."""
 
-from folio.common.v1 import stage_pb2
+from folio.common.v1 import service_pb2
 from folio.generator.v1 import generator_pb2 as pb
 from services.generator.answers import Finish, Result, Sentence, Source, Span, Usage
-from services.generator.expand import Method
 from services.generator.quotes import encodable
 from services.generator.rewrite import Turn
 from services.rpc.errors import InvalidArgument
@@ -15,12 +14,6 @@ FINISHES = {
     Finish.MAX_TOKENS: pb.FINISH_MAX_TOKENS,
     Finish.CUT_SHORT: pb.FINISH_CUT_SHORT,
 }
-METHODS = {
-    Method.SYNONYMS: pb.EXPANSION_METHOD_SYNONYMS,
-    Method.MULTI_QUERY: pb.EXPANSION_METHOD_MULTI_QUERY,
-    Method.HYDE: pb.EXPANSION_METHOD_HYDE,
-}
-METHOD_OF = {number: method for method, number in METHODS.items()}
 
 
 def sources(request: pb.AnswerRequest) -> list[Source]:
@@ -44,8 +37,8 @@ def turns(request: pb.RewriteRequest) -> list[Turn]:
     return [Turn(turn.role == pb.ROLE_USER, turn.text) for turn in request.history]
 
 
-def usage(spent: Usage) -> stage_pb2.Usage:
-    return stage_pb2.Usage(
+def usage(spent: Usage) -> service_pb2.Usage:
+    return service_pb2.Usage(
         provider=spent.provider,
         model=spent.model,
         input_tokens=spent.input_tokens,

@@ -14,7 +14,7 @@ from services.outbound.failures import MALFORMED, is_transport_error, unreachabl
 from services.outbound.retries import retrying
 from services.rpc.deadline import Deadline
 from services.rpc.errors import Aborted, FailedPrecondition, FolioError
-from services.rpc.providers import load
+from services.rpc.providers import Worker, load
 
 T = TypeVar("T")
 
@@ -27,13 +27,11 @@ class Completion:
     usage: Usage
 
 
-class Completer(Protocol):
+class Completer(Worker, Protocol):
     """What small tasks (rewrite, expand, judge) need of a model.
 
     Raises FolioError where the provider fails, refuses, is cut short or takes longer than `seconds`.
     """
-
-    model: str
 
     async def complete(
         self, system: str, prompt: str, *, max_tokens: int, seconds: float

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import grpc
 
-from folio.common.v1 import stage_pb2
+from folio.common.v1 import service_pb2
 from folio.generator.v1 import generator_pb2 as pb
 from folio.generator.v1 import generator_pb2_grpc
 from services.generator import messages
@@ -16,10 +16,11 @@ from services.generator.expand import MAX_VARIANTS, Expander
 from services.generator.judges import Judge
 from services.generator.rewrite import MAX_TURNS, Rewriter
 from services.generator.websearch import WebSearch
-from services.rpc import deadline, identity
+from services.rpc import deadline, identity, rules
 from services.rpc.build import package_version
 from services.rpc.errors import FailedPrecondition
 from services.rpc.limits import Gate
+from services.rpc.providers import Worker, entry
 
 log = logging.getLogger("folio.generator")
 
@@ -38,6 +39,18 @@ class Parts:
     web: WebSearch | None
     rewrites_with_model: bool
     max_output_tokens: int
+
+    def providers(self) -> list[service_pb2.Provider]:
+        """Who does what, as Capabilities tell it; a purpose that nobody does is left out."""
+        found: list[tuple[service_pb2.Purpose.ValueType, Worker | None]] = [
+            (service_pb2.PURPOSE_REWRITE, self.rewriter),
+            (service_pb2.PURPOSE_EXPAND, self.expander),
+            (service_pb2.PURPOSE_ANSWER, self.generator),
+            (service_pb2.PURPOSE_ANSWER, self.fallback),
+            (service_pb2.PURPOSE_JUDGE, self.judge),
+            (service_pb2.PURPOSE_SEARCH_WEB, self.web),
+        ]
+        return [entry(purpose, worker) for purpose, worker in found if worker is not None]
 
 
 class GeneratorServicer(generator_pb2_grpc.GeneratorServiceServicer):
@@ -81,15 +94,14 @@ class GeneratorServicer(generator_pb2_grpc.GeneratorServiceServicer):
         async with self._gate:
             done = await self._parts.expander.expand(
                 request.question,
-                [messages.METHOD_OF[method] for method in request.methods],
+                request.kinds,
                 request.max_variants or MAX_VARIANTS,
                 identity.current().organization_id,
                 deadline.current(),
             )
         return pb.ExpandResponse(
             variants=[
-                pb.Variant(text=variant.text, method=messages.METHODS[variant.method])
-                for variant in done.variants
+                pb.Variant(text=variant.text, kind=variant.kind) for variant in done.variants
             ],
             usage=messages.usage(done.usage),
             degraded_reason=done.degraded_reason,
@@ -157,24 +169,19 @@ class GeneratorServicer(generator_pb2_grpc.GeneratorServiceServicer):
     ) -> pb.GetCapabilitiesResponse:
         parts = self._parts
         return pb.GetCapabilitiesResponse(
-            capabilities=stage_pb2.Capabilities(
+            capabilities=service_pb2.Capabilities(
                 service="generator",
                 version=package_version(),
-                provider=parts.generator.provider,
-                model=parts.generator.model,
+                providers=parts.providers(),
                 limits={
-                    "max_sources": 50,
+                    "max_sources": rules.max_items(pb.AnswerRequest, "sources"),
                     "max_variants": MAX_VARIANTS,
                     "max_turns": MAX_TURNS,
                     "max_output_tokens": parts.max_output_tokens,
                 },
-                details={
-                    "judge": parts.judge.model if parts.judge else "none",
-                    "web_search": parts.web.provider if parts.web else "none",
-                },
             ),
             rewrites_with_model=parts.rewrites_with_model,
-            expansion_methods=[messages.METHODS[method] for method in parts.expander.methods],
+            expansion_kinds=parts.expander.kinds,
             judges=parts.judge is not None,
             searches_web=parts.web is not None,
         )

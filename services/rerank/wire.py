@@ -1,7 +1,8 @@
 """The rerank contract's messages, packed and unpacked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from folio.common.v1 import step_pb2
 from folio.rerank.v1 import rerank_pb2
 from services.rerank.ranking import CandidateScore, rank
 
@@ -14,14 +15,14 @@ def response(
     top_n: int,
     model: str,
     query_tokens: int,
-    timings_ms: Mapping[str, float],
+    steps: Sequence[step_pb2.StepReport],
     query_token_texts: Sequence[str] = (),
 ) -> Response:
     """A reply with the best `top_n` (0 for all) of the scores, ranked."""
     reply = Response(
         model=model,
         query_tokens=query_tokens,
-        timings_ms=timings_ms,
+        steps=steps,
         query_token_texts=query_token_texts,
     )
     for item in rank(scores, top_n):

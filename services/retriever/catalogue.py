@@ -48,7 +48,7 @@ left join collections k on k.organization_id = d.organization_id and k.id = d.co
 where c.organization_id = %(organization)s and c.live and c.id = any(%(ids)s)
 """
 
-MAX_SCOPE_DOCUMENTS = 2000
+MAX_NAMED_DOCUMENTS = 2000
 _COLLECTIONS = """
 select distinct k.name from documents d
 join collections k on k.organization_id = d.organization_id and k.id = d.collection_id
@@ -59,7 +59,7 @@ select distinct v.kind from documents d join document_versions v
   on v.organization_id = d.organization_id and v.document_id = d.id and v.version = d.current_version
 where d.organization_id = %(organization)s and v.kind <> '' order by 1 limit 1000
 """
-_SCOPE_DOCUMENTS = """
+_NAMED_DOCUMENTS = """
 select d.id, v.title, d.file_name, v.kind, coalesce(k.name, '') as collection, v.published_on
 from documents d join document_versions v
   on v.organization_id = d.organization_id and v.document_id = d.id and v.version = d.current_version
@@ -70,7 +70,7 @@ order by d.updated_at desc, d.id desc limit %(limit)s
 
 
 @dataclass(frozen=True)
-class ScopeDocument:
+class NamedDocument:
     """A document as the words of a question may name it."""
 
     id: int
@@ -82,12 +82,12 @@ class ScopeDocument:
 
 
 @dataclass(frozen=True)
-class Scopes:
+class Names:
     """What filters can name."""
 
     collections: list[str]
     kinds: list[str]
-    documents: list[ScopeDocument]
+    documents: list[NamedDocument]
 
 
 async def get(connection: Connection, organization_id: int, document_id: int) -> DocumentRecord:
@@ -176,13 +176,13 @@ async def documents_of(
     return dict(await rows.fetchall())
 
 
-async def scopes(connection: Connection, organization_id: int) -> Scopes:
+async def names(connection: Connection, organization_id: int) -> Names:
     """The collections, kinds and newest documents that are served."""
-    parameters = {"organization": organization_id, "limit": MAX_SCOPE_DOCUMENTS}
+    parameters = {"organization": organization_id, "limit": MAX_NAMED_DOCUMENTS}
     collections = await (await connection.execute(_COLLECTIONS, parameters)).fetchall()
     kinds = await (await connection.execute(_KINDS, parameters)).fetchall()
-    cursor = connection.cursor(row_factory=class_row(ScopeDocument))
-    await cursor.execute(_SCOPE_DOCUMENTS, parameters)
-    return Scopes(
+    cursor = connection.cursor(row_factory=class_row(NamedDocument))
+    await cursor.execute(_NAMED_DOCUMENTS, parameters)
+    return Names(
         [row[0] for row in collections], [row[0] for row in kinds], await cursor.fetchall()
     )

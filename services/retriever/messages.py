@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from datetime import date
 
-from folio.common.v1 import document_pb2, stage_pb2
+from folio.common.v1 import document_pb2, query_pb2
 from folio.retriever.v1 import retriever_pb2 as pb
 from services.postgres.filters import filter_from
-from services.retriever.catalogue import ScopeDocument
+from services.retriever.catalogue import NamedDocument
 from services.retriever.documents import Box
 from services.retriever.ingest.pipeline import Ingested, Progress
 from services.retriever.records import ChunkRecord, DocumentRecord
-from services.retriever.search.hybrid import Found, Hit, Purpose, Query, Request, Step
+from services.retriever.search.hybrid import Found, Hit, Query, Request
 from services.retriever.search.passages import Passage
 from services.retriever.viewing import Region
 
@@ -22,18 +22,6 @@ _STATUS = {
     "STAGED": document_pb2.DOCUMENT_STATUS_STAGED,
     "FAILED": document_pb2.DOCUMENT_STATUS_FAILED,
 }
-_STEP = {
-    "ran": stage_pb2.STAGE_STATUS_RAN,
-    "skipped": stage_pb2.STAGE_STATUS_SKIPPED,
-    "degraded": stage_pb2.STAGE_STATUS_DEGRADED,
-}
-_PURPOSE = {
-    pb.QUERY_KIND_UNSPECIFIED: Purpose.QUESTION,
-    pb.QUERY_KIND_QUESTION: Purpose.QUESTION,
-    pb.QUERY_KIND_SYNONYMS: Purpose.SYNONYMS,
-    pb.QUERY_KIND_PARAPHRASE: Purpose.PARAPHRASE,
-    pb.QUERY_KIND_HYPOTHETICAL: Purpose.HYPOTHETICAL,
-}
 
 
 def _iso(value: date | None) -> str:
@@ -43,7 +31,10 @@ def _iso(value: date | None) -> str:
 def search_request(message: pb.SearchRequest, default_limit: int) -> Request:
     """A search as asked."""
     return Request(
-        tuple(Query(query.text, _PURPOSE[query.kind]) for query in message.queries),
+        tuple(
+            Query(query.text, query.kind or query_pb2.QUERY_KIND_QUESTION)
+            for query in message.queries
+        ),
         message.limit or default_limit,
         filter_from(message.filter),
         not message.without_dense,
@@ -57,7 +48,7 @@ def search_response(found: Found) -> pb.SearchResponse:
     """Hits and the account of the search."""
     return pb.SearchResponse(
         hits=[_hit(hit) for hit in found.hits],
-        steps=[_step(step) for step in found.steps],
+        steps=found.steps,
         corrected_words=found.corrected_words,
     )
 
@@ -70,16 +61,6 @@ def _hit(hit: Hit) -> pb.Hit:
         sparse_rank=hit.sparse_rank,
         dense_score=hit.dense_score,
         sparse_score=hit.sparse_score,
-    )
-
-
-def _step(step: Step) -> stage_pb2.StageReport:
-    return stage_pb2.StageReport(
-        stage=step.name,
-        status=_STEP[step.status],
-        reason=step.reason,
-        elapsed_ms=step.seconds * 1000,
-        model=step.model,
     )
 
 
@@ -143,7 +124,7 @@ def ingest_event(event: Progress | Ingested) -> pb.IngestDocumentResponse:
             document=document(event.document),
             version=event.version,
             unchanged=event.unchanged,
-            steps=[_step(Step(name, "ran", seconds)) for name, seconds in event.seconds.items()],
+            steps=event.steps,
         )
     )
 
@@ -198,9 +179,9 @@ def located(regions: Sequence[Region]) -> pb.LocatedQuote:
     )
 
 
-def scope_document(entry: ScopeDocument) -> pb.ScopeDocument:
+def named_document(entry: NamedDocument) -> pb.VocabularyDocument:
     """A document by its names."""
-    return pb.ScopeDocument(
+    return pb.VocabularyDocument(
         id=entry.id,
         title=entry.title,
         file_name=entry.file_name,

@@ -8,7 +8,8 @@ from typing import Any
 import grpc
 from google.protobuf import json_format
 
-from folio.common.v1 import stage_pb2
+from folio import words
+from folio.common.v1 import query_pb2, service_pb2
 from folio.retriever.v1 import retriever_pb2 as pb
 from folio.retriever.v1 import retriever_pb2_grpc
 from services.postgres.filters import filter_from
@@ -24,9 +25,10 @@ from services.retriever.search.hybrid import DEFAULT_LIMIT, Searcher
 from services.retriever.settings import RetrieverSettings
 from services.retriever.uploads import Uploads
 from services.retriever.viewing import Span, Viewer
-from services.rpc import identity
+from services.rpc import identity, rules
 from services.rpc.build import package_version
 from services.rpc.limits import Gate
+from services.rpc.providers import entry
 
 DEFAULT_PAGE_SIZE = 100
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -94,7 +96,7 @@ class RetrieverServicer(retriever_pb2_grpc.RetrieverServiceServicer):
                 list(request.chunk_ids),
                 passage_tokens=request.max_passage_tokens or passages.MAX_PASSAGE_TOKENS,
                 total_tokens=request.max_total_tokens or passages.MAX_TOTAL_TOKENS,
-                parents=not request.without_parents,
+                hits_only=request.hits_only,
             )
         return pb.GetPassagesResponse(passages=[messages.passage(value) for value in found])
 
@@ -156,16 +158,16 @@ class RetrieverServicer(retriever_pb2_grpc.RetrieverServiceServicer):
             )
         return pb.RenderPageResponse(png=png, width=width, height=height)
 
-    async def ListScopes(
-        self, request: pb.ListScopesRequest, context: Context
-    ) -> pb.ListScopesResponse:
+    async def GetVocabulary(
+        self, request: pb.GetVocabularyRequest, context: Context
+    ) -> pb.GetVocabularyResponse:
         principal = identity.current()
         async with self._gate, tenant(self._parts.pool, principal, snapshot=True) as connection:
-            scopes = await catalogue.scopes(connection, principal.organization_id)
-        return pb.ListScopesResponse(
-            collections=scopes.collections,
-            kinds=scopes.kinds,
-            documents=[messages.scope_document(entry) for entry in scopes.documents],
+            names = await catalogue.names(connection, principal.organization_id)
+        return pb.GetVocabularyResponse(
+            collections=names.collections,
+            kinds=names.kinds,
+            documents=[messages.named_document(entry) for entry in names.documents],
         )
 
     async def LogQuery(self, request: pb.LogQueryRequest, context: Context) -> pb.LogQueryResponse:
@@ -174,12 +176,14 @@ class RetrieverServicer(retriever_pb2_grpc.RetrieverServiceServicer):
                 self._parts.pool,
                 identity.current(),
                 clean_line(request.request_id, 128),
-                clean_line(request.outcome, 40),
+                words.word(query_pb2.Outcome, request.outcome),
                 clean(request.question).text,
-                [_cleaned(json_format.MessageToDict(stage)) for stage in request.stages],
+                [_cleaned(json_format.MessageToDict(step)) for step in request.steps],
                 [
                     query_log.Egress(
-                        clean_line(e.provider, 100), clean_line(e.purpose, 100), e.bytes_sent
+                        clean_line(e.provider, 100),
+                        words.word(service_pb2.Purpose, e.purpose),
+                        e.bytes_sent,
                     )
                     for e in request.egress
                 ],
@@ -192,19 +196,19 @@ class RetrieverServicer(retriever_pb2_grpc.RetrieverServiceServicer):
         parts = self._parts
         settings, embedder, facts = parts.settings, parts.embedder, parts.facts
         return pb.GetCapabilitiesResponse(
-            capabilities=stage_pb2.Capabilities(
+            capabilities=service_pb2.Capabilities(
                 service="retriever",
                 version=package_version(),
-                provider=embedder.provider,
-                model=embedder.model,
-                revision=embedder.revision,
+                providers=[
+                    entry(service_pb2.PURPOSE_EMBED, embedder, embedder.revision),
+                ],
                 dim=embedder.dim,
                 limits={
                     "max_file_bytes": settings.max_file_bytes,
                     "max_message_bytes": settings.max_message_bytes,
                     "max_chunks": settings.max_chunks,
                     "chunk_tokens": min(settings.chunk_tokens, embedder.max_tokens - 2),
-                    "max_hits": 1000,
+                    "max_hits": rules.most(pb.SearchRequest, "limit"),
                 },
                 details={
                     "sparse": "bm25",
@@ -217,7 +221,7 @@ class RetrieverServicer(retriever_pb2_grpc.RetrieverServiceServicer):
 
 
 def _cleaned(report: dict[str, Any]) -> dict[str, Any]:
-    """A stage's report as JSON that PostgreSQL takes: it refuses the escape of NUL."""
+    """A step's report as JSON that PostgreSQL takes: it refuses the escape of NUL."""
     return {
         key: clean_line(value) if isinstance(value, str) else value for key, value in report.items()
     }

@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from weakref import WeakValueDictionary
 
+from folio.common.v1 import step_pb2
 from folio.retriever.v1 import retriever_pb2 as pb
 from services.postgres.pool import TenantPool
 from services.retriever.embedders import Embedder
@@ -45,7 +46,7 @@ class Uploads:
         """Receives one file and stages it: Progress as it goes, Ingested at the end. Closing it stops the work."""
         async with self._place():
             header, data = await self._receive(requests)
-            yield Progress("receive", len(data), len(data))
+            yield Progress(step_pb2.STEP_RECEIVE, len(data), len(data))
             events: asyncio.Queue[Progress] = asyncio.Queue()
             work = asyncio.create_task(self._ingest(header, data, events))
             waiting = asyncio.create_task(events.get())

@@ -1,10 +1,36 @@
-"""Finds the implementation of a Protocol by the name in a setting."""
+"""What every provider says of itself, and how the one that a setting names is found."""
 
 import importlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
+from folio.common.v1 import service_pb2
 from services.rpc.errors import FailedPrecondition
+
+
+class Worker(Protocol):
+    """Who does the work of one purpose: a provider of a model or an API, behind one of our Protocols.
+
+    All of those begin with these three. A class says that it keeps one by the type that its `create` returns.
+    """
+
+    provider: str
+    model: str
+    # The work is done in this process. False: text is sent to a server, whoever runs it, and the ledger says so.
+    local: bool
+
+
+def entry(
+    purpose: "service_pb2.Purpose.ValueType", worker: Worker, revision: str = ""
+) -> service_pb2.Provider:
+    """A worker as a service's Capabilities tell of it."""
+    return service_pb2.Provider(
+        purpose=purpose,
+        provider=worker.provider,
+        model=worker.model,
+        revision=revision,
+        local=worker.local,
+    )
 
 
 def load(providers: Mapping[str, str], name: str) -> Any:

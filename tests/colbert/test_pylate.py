@@ -7,17 +7,14 @@ which is enough for equality. Needs the extra `pylate`.
 import hashlib
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from native import maxsim
+from services.colbert.encoders import Encoder
 from services.colbert.settings import ColbertSettings
 from services.minilm import weights
-
-if TYPE_CHECKING:
-    from services.colbert.encoders.pylate import PyLateEncoder
 
 pylate = pytest.importorskip("pylate", reason="the extra `pylate` is not installed")
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
@@ -56,7 +53,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def encoder(checkpoint: Path) -> "PyLateEncoder":
+def encoder(checkpoint: Path) -> Encoder:
     from services.colbert.encoders.pylate import PyLateEncoder
 
     settings = ColbertSettings.model_validate(
@@ -70,7 +67,7 @@ def encoder(checkpoint: Path) -> "PyLateEncoder":
     return PyLateEncoder.create(settings)
 
 
-def test_the_checkpoints_configuration_is_followed(encoder: "PyLateEncoder") -> None:
+def test_the_checkpoints_configuration_is_followed(encoder: Encoder) -> None:
     assert (encoder.dim, encoder.query_length, encoder.document_length) == (64, 24, 100)
     (query,) = encoder.encode_queries([QUERIES[1]])
     # Expanded with [MASK] to the query's length.
@@ -87,7 +84,7 @@ def test_the_checkpoints_configuration_is_followed(encoder: "PyLateEncoder") -> 
     ]
 
 
-def test_scores_are_pylates_own(encoder: "PyLateEncoder", checkpoint: Path) -> None:
+def test_scores_are_pylates_own(encoder: Encoder, checkpoint: Path) -> None:
     """Each document alone: in a batch PyLate pads with zero vectors, and a query token that is unlike
     every token of a short document then scores 0 in place of its negative similarity.
     """
@@ -106,11 +103,11 @@ def test_scores_are_pylates_own(encoder: "PyLateEncoder", checkpoint: Path) -> N
     np.testing.assert_allclose(ours, theirs, rtol=1e-5)
 
 
-def test_the_revision_names_the_weights(encoder: "PyLateEncoder", checkpoint: Path) -> None:
+def test_the_revision_names_the_weights(encoder: Encoder, checkpoint: Path) -> None:
     assert len(encoder.revision) == 12
     assert encoder.revision != hashlib.sha256(b"").hexdigest()[:12]
     assert encoder.model == "colbert-random"
 
 
-def test_a_blank_document_has_no_token(encoder: "PyLateEncoder") -> None:
+def test_a_blank_document_has_no_token(encoder: Encoder) -> None:
     assert [len(item.vectors) for item in encoder.encode_documents(["", " \n"])] == [0, 0]

@@ -7,7 +7,7 @@ import grpc
 import numpy as np
 import pytest
 
-from folio.common.v1 import vectors_pb2
+from folio.common.v1 import step_pb2, vectors_pb2
 from folio.rerank.v1 import rerank_pb2, rerank_pb2_grpc
 from services.colbert import reranker
 from services.colbert.matrices import pack
@@ -218,7 +218,10 @@ class TestByTexts:
         reply = await rerank(channel, Request(text=QUESTION, texts=texts(*BODIES)))
         assert [r.index for r in reply.results] == [0, 1, 2, 3]
         assert reply.results[1].rank == 1
-        assert {"encode", "score"} <= set(reply.timings_ms)
+        assert [report.step for report in reply.steps] == [
+            step_pb2.STEP_ENCODE,
+            step_pb2.STEP_SCORE,
+        ]
 
     async def test_duplicates_keep_their_own_places(self, channel: grpc.aio.Channel) -> None:
         reply = await rerank(
@@ -327,7 +330,7 @@ class TestByChunkId:
             [r.score for r in by_text.results], abs=1e-3
         )
         assert [r.rank for r in by_id.results] == [r.rank for r in by_text.results]
-        assert {"fetch", "score"} <= set(by_id.timings_ms)
+        assert [report.step for report in by_id.steps] == [step_pb2.STEP_FETCH, step_pb2.STEP_SCORE]
 
     async def test_order_and_neighbours_do_not_change_a_bit(
         self, channel: grpc.aio.Channel, acme: Principal, add_document: AddDocument
@@ -419,7 +422,9 @@ async def test_capabilities_say_what_it_is(channel: grpc.aio.Channel) -> None:
         rerank_pb2.GetCapabilitiesRequest(), timeout=10
     )
     assert reply.capabilities.dim == 384
-    assert reply.capabilities.model == "sentence-transformers/all-MiniLM-L6-v2"
+    (provider,) = reply.capabilities.providers
+    assert provider.model == "sentence-transformers/all-MiniLM-L6-v2"
+    assert provider.local
     assert reply.accepts_chunk_ids
     assert reply.capabilities.details["kernel"]
 

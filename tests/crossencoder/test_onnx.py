@@ -7,6 +7,7 @@ import numpy as np
 import onnx
 import pytest
 
+from services.crossencoder.models import PairScorer
 from services.crossencoder.models.onnx import OnnxScorer
 from services.crossencoder.settings import CrossEncoderSettings
 from services.minilm import weights
@@ -62,7 +63,7 @@ def folder(path: Path, classes: int = 1) -> CrossEncoderSettings:
     )
 
 
-async def score(scorer: OnnxScorer, query: str, *texts: str, truncate: bool = True) -> list[float]:
+async def score(scorer: PairScorer, query: str, *texts: str, truncate: bool = True) -> list[float]:
     scored = await scorer.score(query, texts, truncate=truncate, seconds=60)
     return [item.score for item in scored]
 

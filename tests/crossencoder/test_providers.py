@@ -8,7 +8,7 @@ import grpc
 import pytest
 from google.rpc import error_details_pb2, status_pb2
 
-from folio.common.v1 import stage_pb2
+from folio.common.v1 import service_pb2
 from folio.failure import DETAILS_KEY
 from folio.rerank.v1 import rerank_pb2, rerank_pb2_grpc
 from services.crossencoder.assembly import open_service
@@ -223,7 +223,7 @@ async def test_what_only_late_interaction_does_is_refused(provider: Provider, na
         False,
     )
     assert answer.capabilities.score_type == (
-        stage_pb2.SCORE_TYPE_LOGIT if name == "tei" else stage_pb2.SCORE_TYPE_RELEVANCE
+        service_pb2.SCORE_TYPE_LOGIT if name == "tei" else service_pb2.SCORE_TYPE_RELEVANCE
     )
 
 

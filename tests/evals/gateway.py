@@ -7,13 +7,13 @@ from typing import Any
 
 import grpc
 
-from folio.common.v1 import document_pb2, stage_pb2
+from folio.common.v1 import document_pb2, service_pb2, step_pb2
 from folio.gateway.v1 import gateway_pb2, gateway_pb2_grpc
 
 RAN, SKIPPED, DEGRADED = (
-    stage_pb2.STAGE_STATUS_RAN,
-    stage_pb2.STAGE_STATUS_SKIPPED,
-    stage_pb2.STAGE_STATUS_DEGRADED,
+    step_pb2.STEP_STATUS_RAN,
+    step_pb2.STEP_STATUS_SKIPPED,
+    step_pb2.STEP_STATUS_DEGRADED,
 )
 ON, OFF = gateway_pb2.TOGGLE_ON, gateway_pb2.TOGGLE_OFF
 
@@ -23,7 +23,7 @@ class SmallGateway(gateway_pb2_grpc.GatewayServiceServicer):
     """Every line of a text file is a chunk on a page of its own. `documents` are (organization key, file)."""
 
     documents: list[tuple[str, document_pb2.Document, list[str]]] = field(default_factory=list)
-    # Words in a question that make its stage fail, or the call.
+    # Words in a question that make its step fail, or the call.
     broken: frozenset[str] = frozenset()
     asked: list[gateway_pb2.AskRequest] = field(default_factory=list)
     searched: list[gateway_pb2.SearchRequest] = field(default_factory=list)
@@ -40,9 +40,20 @@ class SmallGateway(gateway_pb2_grpc.GatewayServiceServicer):
         return [(document, lines) for owner, document, lines in self.documents if owner == key]
 
     async def GetStatus(self, request: Any, context: Any) -> gateway_pb2.GetStatusResponse:
-        model = stage_pb2.Capabilities(provider="words", model="shared-words", revision="r1")
+        model = service_pb2.Capabilities(
+            providers=[
+                service_pb2.Provider(
+                    purpose=service_pb2.PURPOSE_EMBED,
+                    provider="words",
+                    model="shared-words",
+                    revision="r1",
+                )
+            ]
+        )
         return gateway_pb2.GetStatusResponse(
-            stages=[gateway_pb2.StageState(stage="retriever", reachable=True, capabilities=model)],
+            services=[
+                gateway_pb2.ServiceState(service="retriever", reachable=True, capabilities=model)
+            ],
             organization_id=1,
         )
 
@@ -65,7 +76,9 @@ class SmallGateway(gateway_pb2_grpc.GatewayServiceServicer):
             id=len(self.documents) + 1, file_name=header.file_name, sha256=header.sha256
         )
         self.documents.append((key, document, data.decode().splitlines()))
-        yield gateway_pb2.IngestResponse(progress=gateway_pb2.IngestProgress(step="store"))
+        yield gateway_pb2.IngestResponse(
+            progress=gateway_pb2.IngestProgress(step=step_pb2.STEP_STORE)
+        )
         yield gateway_pb2.IngestResponse(result=gateway_pb2.IngestResult(document=document))
 
     async def Search(
@@ -75,7 +88,7 @@ class SmallGateway(gateway_pb2_grpc.GatewayServiceServicer):
         chunks, reports, rankings = await self._rank(request.query, request, context)
         return gateway_pb2.SearchResponse(
             results=[gateway_pb2.SearchResult(chunk=chunk) for chunk in chunks],
-            stages=reports,
+            steps=reports,
             rankings=rankings,
             elapsed_ms=1.0,
         )
@@ -87,18 +100,18 @@ class SmallGateway(gateway_pb2_grpc.GatewayServiceServicer):
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "the queue is full")
         chunks, reports, rankings = await self._rank(request.question, request, context)
         reply = gateway_pb2.AskResponse(
-            stages=reports, rankings=rankings, elapsed_ms=2.0, generator="extractive"
+            steps=reports, rankings=rankings, elapsed_ms=2.0, generator="extractive"
         )
         reply.usage.add(provider="words", model="shared-words", input_tokens=10, output_tokens=2)
-        best = rankings[-1].scores[0] if rankings and rankings[-1].scores else 0.0
+        best = rankings[-1].chunks[0].score if rankings and rankings[-1].chunks else 0.0
         reply.answer_probability = min(best / 4, 1.0)
         reply.sources.extend(
             gateway_pb2.SourcePassage(chunk=chunk, pages=[chunk.page_start]) for chunk in chunks[:3]
         )
-        threshold = request.answer_threshold or 0.5
+        threshold = request.answer_threshold if request.HasField("answer_threshold") else 0.5
         reply.answer_threshold = threshold
         if not chunks or reply.answer_probability < threshold:
-            reply.abstained.reason = "below_threshold"
+            reply.abstained.reason = gateway_pb2.ABSTAIN_REASON_BELOW_THRESHOLD
             return reply
         top = chunks[0]
         sentence = reply.answered.sentences.add(text=top.body)
@@ -131,43 +144,50 @@ class SmallGateway(gateway_pb2_grpc.GatewayServiceServicer):
         score = {c.id: float(sum(word in c.body.lower() for word in asked)) for c in chunks}
         # Dense alone is a bad search here: it ranks by length.
         found = sorted(chunks, key=lambda c: (-score[c.id], c.id))
-        if request.stages.sparse == OFF and request.stages.dense == ON:
+        if request.steps.sparse == OFF and request.steps.dense == ON:
             found = sorted(chunks, key=lambda c: (-len(c.body), c.id))
-        reports = [stage_pb2.StageReport(stage="search", status=RAN, elapsed_ms=1.0)]
+        reports = [step_pb2.StepReport(step=step_pb2.STEP_SEARCH, status=RAN, elapsed_ms=1.0)]
         twice = found[:1] if "stutter" in self.broken & set(asked) else []
-        rankings = [_ranking("search", [*found, *twice], score)]
-        if request.stages.colbert != OFF:
+        rankings = [_ranking(step_pb2.STEP_SEARCH, [*found, *twice], score)]
+        if request.steps.colbert != OFF:
             broken = "stumble" in self.broken & set(asked)
             reports.append(
-                stage_pb2.StageReport(
-                    stage="colbert",
+                step_pb2.StepReport(
+                    step=step_pb2.STEP_COLBERT,
                     status=DEGRADED if broken else RAN,
                     reason="UNAVAILABLE: colbert cannot be reached" if broken else "",
                     model="shared-words",
                 )
             )
             if not broken:
-                rankings.append(_ranking("colbert", found, score))
-        if request.stages.crossencoder != OFF:
+                rankings.append(_ranking(step_pb2.STEP_COLBERT, found, score))
+        if request.steps.crossencoder != OFF:
             reports.append(
-                stage_pb2.StageReport(stage="crossencoder", status=SKIPPED, reason="not configured")
+                step_pb2.StepReport(
+                    step=step_pb2.STEP_CROSSENCODER, status=SKIPPED, reason="not configured"
+                )
             )
         return found, reports, rankings
 
 
 def _ranking(
-    stage: str, chunks: list[document_pb2.Chunk], score: dict[int, float]
+    step: "step_pb2.Step.ValueType", chunks: list[document_pb2.Chunk], score: dict[int, float]
 ) -> gateway_pb2.Ranking:
     return gateway_pb2.Ranking(
-        stage=stage,
-        chunk_ids=[c.id for c in chunks],
-        scores=[score[c.id] for c in chunks],
-        document_ids=[c.document_id for c in chunks],
-        page_starts=[c.page_start for c in chunks],
-        page_ends=[c.page_end for c in chunks],
+        step=step,
+        chunks=[
+            gateway_pb2.RankedChunk(
+                chunk_id=c.id,
+                score=score[c.id],
+                document_id=c.document_id,
+                page_start=c.page_start,
+                page_end=c.page_end,
+                signal=score[c.id],
+            )
+            for c in chunks
+        ],
         model="shared-words",
-        signal="score_per_token",
-        signals=[score[c.id] for c in chunks],
+        signal=gateway_pb2.SIGNAL_SCORE_PER_TOKEN,
     )
 
 

@@ -101,12 +101,25 @@ def test_rates_by_hand() -> None:
             ("abstain", "wrong"),
             ("refuse", "correct"),
             ("clarify", "abstained"),
+            ("answer", "unavailable"),
+            ("abstain", "unavailable"),
         ]
     )
     assert (found.false_answer_rate, found.over_abstention_rate) == (0.5, 0.25)
     assert found.wrong_answer_rate == 0.25
-    assert found.counts == {"correct": 2, "grounded": 1, "abstained": 2, "wrong": 2}
+    assert found.counts == {
+        "correct": 2,
+        "grounded": 1,
+        "abstained": 2,
+        "wrong": 2,
+        "unavailable": 2,
+    }
     assert rates([("answer", "correct")]).false_answer_rate is None
+
+
+@pytest.mark.parametrize("expect", ["answer", "clarify", "abstain", "refuse"])
+def test_an_outage_is_no_abstention_and_never_right(expect: str) -> None:
+    assert score_answer(replace(ASKED, expect=expect), Answer("unavailable")) == "unavailable"
 
 
 def test_the_same_pages_are_paid_once() -> None:

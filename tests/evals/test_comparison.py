@@ -14,7 +14,7 @@ from rich.console import Console
 from evals.cli.terminal import comparison, ladder
 from evals.evaluation import GATE_RUNGS, with_sweeps, write_baseline
 from evals.files import BadFile
-from evals.records import Record, StageRanking, StageTime
+from evals.records import Record, StepRanking, StepTime
 from evals.report.page import render
 from evals.rungs import CROSS, DENSE, FUSED, LATE
 from evals.runner import Measured
@@ -39,12 +39,18 @@ ABOUT = {
     "settings": {"answer_threshold": None},
     "models": [
         {
-            "stage": "retriever",
+            "service": "retriever",
             "reachable": True,
             "reason": "",
-            "provider": "minilm",
-            "model": "m",
-            "revision": "r",
+            "providers": [
+                {
+                    "purpose": "embed",
+                    "provider": "minilm",
+                    "model": "m",
+                    "revision": "r",
+                    "local": True,
+                }
+            ],
             "version": "1",
             "commit": "c",
             "details": {},
@@ -72,9 +78,9 @@ def record(rung: str, number: int, rank: int, signal: float = 0.0) -> Record:
         metrics={} if must_not else dict.fromkeys(names, found),
         score="wrong" if must_not or rank != 1 else "correct",
         rankings=(
-            StageRanking("search", (1,), (1.0,), tuple(items), "m", "dense_score", (signal,)),
+            StepRanking("search", (1,), (1.0,), tuple(items), "m", "dense_score", (signal,)),
         ),
-        stages=(StageTime("search", "ran", "", 5.0, "m"),),
+        steps=(StepTime("search", "ran", "", 5.0, "m"),),
         elapsed_ms=10.0 + number,
     )
 

@@ -13,7 +13,7 @@ from evals.connection import Connection
 from evals.datasets import Collection, Passage, Query
 from evals.files import BadFile, named
 from evals.golden import GoldenSet, load_golden
-from evals.records import Record, Spent, StageRanking, read_records, write_records
+from evals.records import Record, Spent, StepRanking, read_records, write_records
 from evals.rungs import CONFIGURED, DENSE, FUSED, LADDER, LATE, SPARSE, Rung
 from evals.session import Plan, ingest_golden, run_collection, run_golden
 from services.rpc.errors import FailedPrecondition, InvalidArgument
@@ -141,8 +141,8 @@ async def test_a_run_asks_each_organization_as_itself_and_scores(
     }
     assert rung["tags"]["code"]["count"] == 1
     assert summary["set"]["held_out"] is True
-    assert summary["models"][0]["model"] == "shared-words"
-    assert summary["models"][0]["revision"] == "r1"
+    (provider,) = summary["models"][0]["providers"]
+    assert (provider["model"], provider["revision"]) == ("shared-words", "r1")
     json.dumps(summary)
 
 
@@ -154,7 +154,7 @@ async def test_the_ladder_skips_what_cannot_run_and_says_why(
     rungs = {rung["name"]: rung for rung in summary["rungs"]}
     assert rungs["crossencoder"]["status"] == "skipped"
     assert rungs["crossencoder"]["reason"] == "not configured"
-    assert rungs["rewrite"]["reason"] == "the services report no stage rewrite"
+    assert rungs["rewrite"]["reason"] == "the services report no step rewrite"
     assert rungs["dense"]["metrics"]["hit@1"]["mean"] == pytest.approx(1 / 3)
     assert rungs["bm25"]["metrics"]["hit@1"]["mean"] == 1.0
     assert rungs["bm25"]["against"]["better"] == 2
@@ -265,7 +265,7 @@ async def test_a_run_that_was_finished_is_made_again(
 
 def test_a_record_reads_back_whole(tmp_path: Path) -> None:
     # A sweep that goes on after a kill reads the signals of the questions that were asked before it.
-    ranking = StageRanking("colbert", (7, 8), (2.0, 1.0), ("a#1", "chunk 8"), "m", "s", (0.5, 0.25))
+    ranking = StepRanking("colbert", (7, 8), (2.0, 1.0), ("a#1", "chunk 8"), "m", "s", (0.5, 0.25))
     written = [Record("colbert", "seal", rankings=(ranking,), tags=("code",), usage=(SPENT,))]
     write_records(tmp_path / "run.jsonl", written)
     assert read_records(tmp_path / "run.jsonl") == written
@@ -344,7 +344,10 @@ async def test_a_sweep_asks_everything_to_be_answered(
     # Too few questions for a fit, said plainly; what was asked is what counts here.
     with pytest.raises(FailedPrecondition, match="too few to fit"):
         await evaluation.sweep_rungs(there, golden, plan(tmp_path, LATE), Watch())
-    assert all(0 < request.answer_threshold < 1e-6 for request in gateway.asked)
+    assert all(
+        request.HasField("answer_threshold") and request.answer_threshold == 0
+        for request in gateway.asked
+    )
 
 
 async def test_as_configured_sends_no_switches(
@@ -352,8 +355,8 @@ async def test_as_configured_sends_no_switches(
 ) -> None:
     gateway, there = served
     await run_golden(there, golden, plan(tmp_path, DENSE, CONFIGURED), Watch())
-    assert gateway.asked[0].stages.sparse == 2
-    assert not gateway.asked[-1].stages.ListFields()
+    assert gateway.asked[0].steps.sparse == 2
+    assert not gateway.asked[-1].steps.ListFields()
 
 
 async def test_a_quick_run_asks_every_rung_after_the_first_that_must_be_asked(

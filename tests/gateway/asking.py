@@ -2,17 +2,18 @@
 
 from typing import Any
 
-from folio.common.v1 import stage_pb2
+from folio.common.v1 import step_pb2
 from folio.gateway.v1 import gateway_pb2
+from folio.words import word
 from tests.gateway.stage_servers import (
     Suite,
 )
 
 QUESTION = "How many weeks of parental leave do full-time staff get?"
 RAN, SKIPPED, DEGRADED = (
-    stage_pb2.STAGE_STATUS_RAN,
-    stage_pb2.STAGE_STATUS_SKIPPED,
-    stage_pb2.STAGE_STATUS_DEGRADED,
+    step_pb2.STEP_STATUS_RAN,
+    step_pb2.STEP_STATUS_SKIPPED,
+    step_pb2.STEP_STATUS_DEGRADED,
 )
 
 
@@ -20,10 +21,13 @@ def ask(question: str = QUESTION, **fields: Any) -> gateway_pb2.AskRequest:
     return gateway_pb2.AskRequest(question=question, **fields)
 
 
-def report(reply: Any, stage: str) -> stage_pb2.StageReport:
-    """The last report of a stage."""
-    found: list[stage_pb2.StageReport] = [each for each in reply.stages if each.stage == stage]
-    return found[-1]
+def report(reply: Any, step: str) -> step_pb2.StepReport:
+    """The report of a step."""
+    found: list[step_pb2.StepReport] = [
+        each for each in reply.steps if word(step_pb2.Step, each.step) == step
+    ]
+    (only,) = found
+    return only
 
 
 async def events(suite: Suite, request: gateway_pb2.StreamAskRequest) -> list[Any]:

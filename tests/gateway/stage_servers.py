@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 from pydantic import SecretStr
 
-from folio.common.v1 import document_pb2, stage_pb2
+from folio.common.v1 import document_pb2, service_pb2, step_pb2
 from folio.gateway.v1 import gateway_pb2_grpc
 from folio.generator.v1 import generator_pb2, generator_pb2_grpc
 from folio.rerank.v1 import (
@@ -27,6 +27,7 @@ from services.gateway.settings import GatewaySettings
 from services.gateway.stages import Stages
 from services.rpc import identity
 from services.rpc.channels import channel_options
+from services.rpc.errors import FolioError
 from services.rpc.interceptors import service_authenticator
 from services.rpc.serve import RunningServer, start
 from services.rpc.testing import SECRET, SETTINGS
@@ -78,6 +79,13 @@ GOOD = sentence(
     "Full-time staff are entitled to 16 weeks of paid parental leave.",
 )
 
+
+def provider(
+    purpose: "service_pb2.Purpose.ValueType", name: str, *, local: bool
+) -> service_pb2.Provider:
+    return service_pb2.Provider(purpose=purpose, provider=name, model=f"{name}-model", local=local)
+
+
 Reply = Callable[[Any], Awaitable[Any]]
 
 
@@ -92,6 +100,8 @@ class Script:
     request_ids: set[str] = field(default_factory=set)
     sentences: list[generator_pb2.AnswerSentence] = field(default_factory=lambda: [GOOD])
     finish: "generator_pb2.Finish.ValueType" = generator_pb2.FINISH_COMPLETE
+    # The generator fails so, once it has sent its sentences.
+    breaks_after: FolioError | None = None
     scores: dict[int, float] = field(default_factory=lambda: {1: 0.9, 2: 0.4})
 
     def names(self) -> list[str]:
@@ -156,22 +166,22 @@ class RetrieverServer(retriever_pb2_grpc.RetrieverServiceServicer):
 
         return await self.script.take("retriever.LocateQuotes", request, context, found)
 
-    async def ListScopes(self, request: Any, context: Any) -> Any:
+    async def GetVocabulary(self, request: Any, context: Any) -> Any:
         async def found(request: Any) -> Any:
-            return retriever_pb2.ListScopesResponse(
+            return retriever_pb2.GetVocabularyResponse(
                 collections=["hr"],
                 kinds=["policy", "manual"],
                 documents=[
-                    retriever_pb2.ScopeDocument(
+                    retriever_pb2.VocabularyDocument(
                         id=1, title="Staff Handbook 2025", published_on="2025-01-01"
                     ),
-                    retriever_pb2.ScopeDocument(
+                    retriever_pb2.VocabularyDocument(
                         id=2, title="Staff Handbook 2024", published_on="2024-01-01"
                     ),
                 ],
             )
 
-        return await self.script.take("retriever.ListScopes", request, context, found)
+        return await self.script.take("retriever.GetVocabulary", request, context, found)
 
     async def LogQuery(self, request: Any, context: Any) -> Any:
         async def logged(request: Any) -> Any:
@@ -216,7 +226,7 @@ class RetrieverServer(retriever_pb2_grpc.RetrieverServiceServicer):
             )
 
         yield retriever_pb2.IngestDocumentResponse(
-            progress=retriever_pb2.IngestProgress(step="receive", done=size, total=size)
+            progress=retriever_pb2.IngestProgress(step=step_pb2.STEP_RECEIVE, done=size, total=size)
         )
         result = await self.script.take("retriever.IngestDocument", header, context, staged)
         yield retriever_pb2.IngestDocumentResponse(result=result)
@@ -235,7 +245,10 @@ class RetrieverServer(retriever_pb2_grpc.RetrieverServiceServicer):
     async def GetCapabilities(self, request: Any, context: Any) -> Any:
         async def told(request: Any) -> Any:
             return retriever_pb2.GetCapabilitiesResponse(
-                capabilities=stage_pb2.Capabilities(service="retriever", provider="minilm")
+                capabilities=service_pb2.Capabilities(
+                    service="retriever",
+                    providers=[provider(service_pb2.PURPOSE_EMBED, "minilm", local=True)],
+                )
             )
 
         return await self.script.take("retriever.GetCapabilities", request, context, told)
@@ -297,12 +310,16 @@ class RerankServer(
         async def told(request: Any) -> Any:
             late = self.name == "colbert"
             return rerank_pb2.GetCapabilitiesResponse(
-                capabilities=stage_pb2.Capabilities(
+                capabilities=service_pb2.Capabilities(
                     service=self.name,
-                    provider="minilm" if late else "cohere",
-                    score_type=stage_pb2.SCORE_TYPE_MAXSIM_SUM
+                    providers=[
+                        provider(
+                            service_pb2.PURPOSE_RERANK, "minilm" if late else "cohere", local=late
+                        )
+                    ],
+                    score_type=service_pb2.SCORE_TYPE_MAXSIM_SUM
                     if late
-                    else stage_pb2.SCORE_TYPE_RELEVANCE,
+                    else service_pb2.SCORE_TYPE_RELEVANCE,
                 ),
                 accepts_chunk_ids=late,
                 accepts_texts=True,
@@ -341,6 +358,8 @@ class GeneratorServer(generator_pb2_grpc.GeneratorServiceServicer):
         result = await self.script.take("generator.Answer", request, context, answered)
         for made in self.script.sentences:
             yield generator_pb2.AnswerResponse(sentence=made)
+        if self.script.breaks_after is not None:
+            raise self.script.breaks_after
         if result is not None:
             yield generator_pb2.AnswerResponse(result=result)
 
@@ -366,7 +385,16 @@ class GeneratorServer(generator_pb2_grpc.GeneratorServiceServicer):
     async def GetCapabilities(self, request: Any, context: Any) -> Any:
         async def told(request: Any) -> Any:
             return generator_pb2.GetCapabilitiesResponse(
-                capabilities=stage_pb2.Capabilities(service="generator", provider="extractive"),
+                capabilities=service_pb2.Capabilities(
+                    service="generator",
+                    providers=[
+                        provider(service_pb2.PURPOSE_REWRITE, "rules", local=True),
+                        provider(service_pb2.PURPOSE_EXPAND, "synonyms", local=True),
+                        provider(service_pb2.PURPOSE_ANSWER, "extractive", local=True),
+                        provider(service_pb2.PURPOSE_JUDGE, "alignment", local=True),
+                        provider(service_pb2.PURPOSE_SEARCH_WEB, "searxng", local=False),
+                    ],
+                ),
                 judges=True,
                 searches_web=True,
             )

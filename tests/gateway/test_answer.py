@@ -7,7 +7,7 @@ import pytest
 from folio.gateway.v1 import gateway_pb2
 from folio.generator.v1 import generator_pb2
 from services.rpc.errors import Unavailable
-from tests.gateway.asking import DEGRADED, ask, events, report
+from tests.gateway.asking import DEGRADED, RAN, ask, events, report
 from tests.gateway.stage_servers import (
     GOOD,
     TEXT,
@@ -32,7 +32,7 @@ async def test_an_answer_cites_document_page_and_place(suite: Suite) -> None:
     assert reply.generator == "extractive"
     assert suite.script.names() == [
         "generator.Rewrite",
-        "retriever.ListScopes",
+        "retriever.GetVocabulary",
         "generator.Expand",
         "retriever.Search",
         "colbert.Rerank",
@@ -54,12 +54,12 @@ async def test_streamed_and_unary_answers_are_equal(suite: Suite) -> None:
     assert [event.sentence for event in streamed if event.HasField("sentence")] == list(
         final.answered.sentences
     )
-    assert [event.stage.stage for event in streamed if event.HasField("stage")] == [
-        report.stage for report in final.stages
+    assert [event.step.step for event in streamed if event.HasField("step")] == [
+        report.step for report in final.steps
     ]
     for reply in (unary, final):
         reply.elapsed_ms = 0
-        for made in reply.stages:
+        for made in reply.steps:
             made.elapsed_ms = 0
     assert unary == final
 
@@ -110,8 +110,8 @@ async def test_an_answer_that_fails_its_check_is_withheld(
         (generator_pb2.FINISH_ABSTAINED, "abstained"),
         (generator_pb2.FINISH_REFUSED, "refused"),
         (generator_pb2.FINISH_MAX_TOKENS, "unverified"),
-        (generator_pb2.FINISH_CUT_SHORT, "unverified"),
-        (generator_pb2.FINISH_UNSPECIFIED, "unverified"),
+        (generator_pb2.FINISH_CUT_SHORT, "unavailable"),
+        (generator_pb2.FINISH_UNSPECIFIED, "unavailable"),
     ],
 )
 async def test_only_a_whole_answer_is_one(suite: Suite, finish: Any, outcome: str) -> None:
@@ -131,21 +131,24 @@ async def test_a_result_that_is_not_what_was_streamed_is_withheld(suite: Suite) 
     assert reply.unverified.reasons == ["the generator's result is not what it streamed"]
 
 
-async def test_a_stream_without_a_result_is_withheld(suite: Suite) -> None:
-    async def nothing(request: Any) -> Any:
-        return None
-
-    suite.script.on["generator.Answer"] = nothing
+async def test_an_answer_cut_at_its_limit_was_made_and_is_withheld(suite: Suite) -> None:
+    suite.script.finish = generator_pb2.FINISH_MAX_TOKENS
     reply = await suite.call("Ask", ask())
-    assert reply.WhichOneof("outcome") == "unverified"
-    assert report(reply, "generate").status == DEGRADED
+    assert reply.unverified.reasons == ["the answer was cut off by the limit of its length"]
+    assert report(reply, "ground").status == RAN
+
+
+async def test_an_answer_of_too_many_sentences_is_withheld(suite: Suite) -> None:
+    suite.script.sentences = [GOOD] * 201
+    reply = await suite.call("Ask", ask())
+    assert reply.unverified.reasons == ["the answer has more than 200 sentences"]
 
 
 async def test_without_passages_the_chunks_are_read(suite: Suite) -> None:
     suite.script.on["retriever.GetPassages"] = failing(Unavailable("down"))
     reply = await suite.call("Ask", ask())
     assert reply.WhichOneof("outcome") == "answered"
-    assert report(reply, "parents").status == DEGRADED
+    assert report(reply, "passages").status == DEGRADED
     assert reply.answered.sentences[0].citations[0].page == 15
 
 
@@ -167,12 +170,15 @@ async def test_the_judge_can_withhold(suite: Suite) -> None:
         assert list(request.evidence) == [GOOD.citations[0].quote]
         return generator_pb2.JudgeResponse(support=0.1)
 
-    on = gateway_pb2.Stages(judge=gateway_pb2.TOGGLE_ON)
-    assert (await suite.call("Ask", ask(stages=on))).HasField("answered")
+    on = gateway_pb2.StepToggles(judge=gateway_pb2.TOGGLE_ON)
+    reply = await suite.call("Ask", ask())
+    assert [said.proof for said in reply.answered.sentences] == [gateway_pb2.PROOF_RULES]
+    reply = await suite.call("Ask", ask(steps=on))
+    assert [said.proof for said in reply.answered.sentences] == [gateway_pb2.PROOF_JUDGE]
     suite.script.on["generator.Judge"] = doubts
-    reply = await suite.call("Ask", ask(stages=on))
+    reply = await suite.call("Ask", ask(steps=on))
     assert list(reply.unverified.reasons) == ["sentence 1: the judge found its quotes too weak"]
     suite.script.on["generator.Judge"] = failing(Unavailable("down"))
-    reply = await suite.call("Ask", ask(stages=on))
-    assert reply.HasField("answered")
+    reply = await suite.call("Ask", ask(steps=on))
+    assert [said.proof for said in reply.answered.sentences] == [gateway_pb2.PROOF_RULES]
     assert report(reply, "ground").status == DEGRADED

@@ -8,13 +8,23 @@ import grpc
 import pytest
 
 from folio import failure
-from folio.common.v1 import stage_pb2
+from folio.common.v1 import query_pb2, step_pb2
+from folio.gateway.v1 import gateway_pb2
+from folio.generator.v1 import generator_pb2
 from folio.rerank.v1 import rerank_pb2
 from folio.retriever.v1 import retriever_pb2
-from services.rpc.errors import InvalidArgument, ResourceExhausted, Unavailable
-from tests.gateway.asking import DEGRADED, RAN, SKIPPED, ask, report
+from folio.words import word
+from services.rpc.errors import (
+    FolioError,
+    Internal,
+    InvalidArgument,
+    ResourceExhausted,
+    Unavailable,
+)
+from tests.gateway.asking import DEGRADED, RAN, SKIPPED, ask, events, report
 from tests.gateway.stage_servers import (
     CHUNKS,
+    GOOD,
     Suite,
     failing,
     forever,
@@ -58,22 +68,31 @@ async def test_a_slow_colbert_is_left_and_the_answer_is_in_time(suite: Suite) ->
     await cancelled.wait()
 
 
+def outage(reply: gateway_pb2.AskResponse) -> str:
+    """Why no answer could be made. Such a reply has its sources, and nothing was there to be checked."""
+    assert reply.WhichOneof("outcome") == "unavailable", reply
+    assert reply.sources
+    assert reply.unavailable.message
+    assert report(reply, "ground").status == SKIPPED
+    assert report(reply, "ground").reason == "no answer was made"
+    return word(gateway_pb2.UnavailableReason, reply.unavailable.reason)
+
+
 async def test_a_dead_generator_gives_the_sources_and_says_why(suite: Suite) -> None:
     await suite.stop("generator")
     reply = await suite.call("Ask", ask())
-    assert reply.WhichOneof("outcome") == "unverified"
-    assert reply.sources
-    assert list(reply.unverified.reasons) == ["the generator failed: no whole answer was made"]
+    assert outage(reply) == "unreachable"
     assert report(reply, "generate").status == DEGRADED
     assert report(reply, "rewrite").status == DEGRADED
+    logged = suite.script.request("retriever.LogQuery")
+    assert logged.outcome == query_pb2.OUTCOME_UNAVAILABLE
 
 
 async def test_a_slow_generator_gives_the_sources_in_time(suite: Suite) -> None:
     entered, cancelled = asyncio.Event(), asyncio.Event()
     suite.script.on["generator.Answer"] = forever(entered, cancelled)
     reply = await suite.call("Ask", ask(), timeout=3)
-    assert reply.WhichOneof("outcome") == "unverified"
-    assert reply.sources
+    assert outage(reply) == "slow"
     assert report(reply, "generate").reason.startswith("DEADLINE_EXCEEDED")
     await cancelled.wait()
 
@@ -81,8 +100,48 @@ async def test_a_slow_generator_gives_the_sources_in_time(suite: Suite) -> None:
 async def test_a_generator_that_is_not_configured_is_skipped(tmp_path: Path) -> None:
     async with running_suite(tmp_path, generator_address="none") as suite:
         reply = await suite.call("Ask", ask())
-        assert reply.WhichOneof("outcome") == "unverified"
+        assert outage(reply) == "not_configured"
         assert report(reply, "generate").status == SKIPPED
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (Unavailable("down", reason="PROVIDER_AWAY", retry_after_s=7.0), "unreachable"),
+        (ResourceExhausted("full", reason="OVERLOADED", retry_after_s=7.0), "overloaded"),
+        (Internal("a bug"), "failed"),
+    ],
+)
+async def test_a_generator_that_fails_says_how_and_when_to_try_again(
+    suite: Suite, error: FolioError, reason: str
+) -> None:
+    suite.script.on["generator.Answer"] = failing(error)
+    reply = await suite.call("Ask", ask())
+    assert outage(reply) == reason
+    assert reply.unavailable.retry_after_s == (error.retry_after_s or 0.0)
+    assert reply.unavailable.HasField("retry_after_s") == (error.retry_after_s is not None)
+
+
+@pytest.mark.parametrize("finish", [generator_pb2.FINISH_CUT_SHORT, None])
+async def test_a_provider_that_breaks_off_has_made_no_answer(suite: Suite, finish: Any) -> None:
+    async def cut(request: Any) -> Any:
+        if finish is None:
+            return None
+        return generator_pb2.AnswerResult(finish=finish, sentences=suite.script.sentences)
+
+    suite.script.on["generator.Answer"] = cut
+    reply = await suite.call("Ask", ask())
+    assert outage(reply) == "broke_off"
+    assert report(reply, "generate").status == DEGRADED
+
+
+async def test_a_generator_that_fails_after_a_sentence_has_broken_off(suite: Suite) -> None:
+    suite.script.breaks_after = Unavailable("down")
+    shown = await events(
+        suite, gateway_pb2.StreamAskRequest(request=ask(), show_unverified_progress=True)
+    )
+    assert [event.sentence.text for event in shown if event.HasField("sentence")] == [GOOD.text]
+    assert outage(shown[-1].final) == "broke_off"
 
 
 async def test_a_dead_retriever_is_an_error_there_is_nothing_to_answer_from(suite: Suite) -> None:
@@ -98,8 +157,10 @@ async def test_a_dead_embedder_is_told_by_the_retriever_and_passed_on(suite: Sui
         return retriever_pb2.SearchResponse(
             hits=[retriever_pb2.Hit(chunk=CHUNKS[1], score=0.1)],
             steps=[
-                stage_pb2.StageReport(stage="dense", status=DEGRADED, reason="no embedder"),
-                stage_pb2.StageReport(stage="sparse", status=RAN),
+                step_pb2.StepReport(
+                    step=step_pb2.STEP_DENSE, status=DEGRADED, reason="no embedder"
+                ),
+                step_pb2.StepReport(step=step_pb2.STEP_SPARSE, status=RAN),
             ],
         )
 
@@ -113,7 +174,7 @@ async def test_a_dead_embedder_is_told_by_the_retriever_and_passed_on(suite: Sui
 async def test_a_fault_of_ours_is_not_blamed_on_the_caller(suite: Suite) -> None:
     suite.script.on["retriever.GetPassages"] = failing(InvalidArgument("chunk_ids: wrong"))
     reply = await suite.call("Ask", ask())
-    assert report(reply, "parents").reason.startswith("INTERNAL")
+    assert report(reply, "passages").reason.startswith("INTERNAL")
 
 
 @pytest.mark.parametrize(

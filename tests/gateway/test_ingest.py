@@ -1,4 +1,4 @@
-"""Files in, documents out: the order of the stages, and what a failure of each leaves."""
+"""Files in, documents out: the order of the steps, and what a failure of each leaves."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,7 +9,7 @@ import grpc
 import pytest
 
 from folio import failure
-from folio.common.v1 import document_pb2, stage_pb2
+from folio.common.v1 import document_pb2, step_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.retriever.v1 import retriever_pb2
 from services.gateway import keys
@@ -57,7 +57,12 @@ async def test_a_document_is_staged_indexed_and_only_then_published(suite: Suite
     sent = suite.script.request("retriever.IngestDocument")
     assert (sent.file_name, sent.collection, sent.request_id) == ("a.pdf", "hr", "r-1")
     steps = [event.progress.step for event in events if event.HasField("progress")]
-    assert steps == ["receive", "token_vectors", "publish", "publish"]
+    assert steps == [
+        step_pb2.STEP_RECEIVE,
+        step_pb2.STEP_TOKEN_VECTORS,
+        step_pb2.STEP_PUBLISH,
+        step_pb2.STEP_PUBLISH,
+    ]
     assert events[0].progress.done == 2000
     result = events[-1].result
     assert (result.document.id, result.document.version) == (7, 3)
@@ -71,9 +76,9 @@ async def test_without_token_vectors_the_document_is_published_and_the_reply_say
     result = (await send(suite, header(), data()))[-1].result
     assert result.document.version == 3
     degraded = [
-        report.stage for report in result.stages if report.status == stage_pb2.STAGE_STATUS_DEGRADED
+        report.step for report in result.steps if report.status == step_pb2.STEP_STATUS_DEGRADED
     ]
-    assert degraded == ["token_vectors"]
+    assert degraded == [step_pb2.STEP_TOKEN_VECTORS]
 
 
 async def test_an_unchanged_file_is_completed_not_published_again(suite: Suite) -> None:
@@ -178,10 +183,10 @@ async def test_a_page_is_drawn_with_the_quotes_rectangles(suite: Suite) -> None:
     assert not reply.regions
 
 
-async def test_status_names_every_stage_up_or_down(suite: Suite) -> None:
+async def test_status_names_every_service_up_or_down(suite: Suite) -> None:
     await suite.stop("colbert")
     reply = await suite.call("GetStatus", gateway_pb2.GetStatusRequest())
-    states = {state.stage: state for state in reply.stages}
+    states = {state.service: state for state in reply.services}
     assert set(states) == {"retriever", "colbert", "generator"}
     assert states["retriever"].reachable
     assert states["retriever"].capabilities.service == "retriever"

@@ -7,8 +7,9 @@ import grpc
 import pytest
 
 from folio import failure
-from folio.common.v1 import document_pb2
+from folio.common.v1 import document_pb2, service_pb2, step_pb2
 from folio.gateway.v1 import gateway_pb2
+from folio.words import word
 from tests.gateway.asking import QUESTION, RAN, SKIPPED, ask, report
 from tests.gateway.stage_servers import (
     CHUNKS,
@@ -18,9 +19,14 @@ from tests.gateway.stage_servers import (
 )
 
 
-async def test_every_stage_is_in_the_reply(suite: Suite) -> None:
+def order(reply: gateway_pb2.AskResponse) -> list[str]:
+    """The steps that ranked."""
+    return [word(step_pb2.Step, ranking.step) for ranking in reply.rankings]
+
+
+async def test_every_step_is_in_the_reply(suite: Suite) -> None:
     reply = await suite.call("Ask", ask())
-    status = {report.stage: report.status for report in reply.stages}
+    status = {word(step_pb2.Step, report.step): report.status for report in reply.steps}
     assert status["search"] == status["colbert"] == status["generate"] == status["ground"] == RAN
     assert status["crossencoder"] == SKIPPED
     assert report(reply, "crossencoder").reason == "not configured"
@@ -63,7 +69,7 @@ async def test_a_heartbeat_says_what_is_waited_for(tmp_path: Path) -> None:
         )
         async for event in call:
             if event.HasField("heartbeat") and entered.is_set():
-                assert event.heartbeat.waiting_for == "colbert"
+                assert event.heartbeat.waiting_for == step_pb2.STEP_COLBERT
                 break
         call.cancel()
         await cancelled.wait()
@@ -109,11 +115,11 @@ async def test_a_cancelled_question_stops_the_stage_it_waits_for(
         (ask(filter=document_pb2.Filter(published_from="2025-02-31")), "filter.published_from"),
         (
             ask(
-                stages=gateway_pb2.Stages(
+                steps=gateway_pb2.StepToggles(
                     dense=gateway_pb2.TOGGLE_OFF, sparse=gateway_pb2.TOGGLE_OFF
                 )
             ),
-            "stages",
+            "steps",
         ),
         (ask(answer_threshold=2.0), "answer_threshold"),
         (ask(request_id="a\n"), "request_id"),
@@ -143,23 +149,32 @@ async def test_the_crossencoder_reads_texts_and_its_provider_is_in_the_ledger(
         texts = suite.script.request("crossencoder.Rerank").texts.texts
         assert list(texts) == [CHUNKS[1].body, CHUNKS[2].body]
         assert report(reply, "crossencoder").model == "crossencoder-model"
-        assert [(entry.provider, entry.purpose) for entry in reply.egress] == [("cohere", "rerank")]
+        (sent,) = reply.egress
+        assert (sent.provider, sent.purpose) == ("cohere", service_pb2.PURPOSE_RERANK)
         assert reply.egress[0].bytes_sent > 0
         logged = suite.script.request("retriever.LogQuery")
         assert [entry.provider for entry in logged.egress] == ["cohere"]
-        assert [made.stage for made in reply.rankings] == ["search", "colbert", "crossencoder"]
+        assert [made.step for made in reply.rankings] == [
+            step_pb2.STEP_SEARCH,
+            step_pb2.STEP_COLBERT,
+            step_pb2.STEP_CROSSENCODER,
+        ]
 
 
 async def test_either_reranker_can_stand_where_the_other_did(tmp_path: Path) -> None:
     async with running_suite(tmp_path, rerankers=("crossencoder", "colbert")) as suite:
         reply = await suite.call("Ask", ask(trace=True))
         assert reply.HasField("answered")
-        assert [made.stage for made in reply.rankings] == ["search", "crossencoder", "colbert"]
+        assert [made.step for made in reply.rankings] == [
+            step_pb2.STEP_SEARCH,
+            step_pb2.STEP_CROSSENCODER,
+            step_pb2.STEP_COLBERT,
+        ]
 
 
 async def test_exact_search_stands_in_for_search_and_colbert(suite: Suite) -> None:
-    on = gateway_pb2.Stages(exact=gateway_pb2.TOGGLE_ON)
-    reply = await suite.call("Ask", ask(stages=on))
+    on = gateway_pb2.StepToggles(exact=gateway_pb2.TOGGLE_ON)
+    reply = await suite.call("Ask", ask(steps=on))
     assert reply.WhichOneof("outcome") == "answered"
     assert "retriever.Search" not in suite.script.names()
     assert report(reply, "colbert").status == SKIPPED
@@ -169,11 +184,14 @@ async def test_exact_search_stands_in_for_search_and_colbert(suite: Suite) -> No
 async def test_search_returns_the_last_stages_order(suite: Suite) -> None:
     reply = await suite.call("Search", gateway_pb2.SearchRequest(query=QUESTION, trace=True))
     assert [result.chunk.id for result in reply.results] == [1, 2]
-    assert reply.results[0].scored_by == "colbert"
-    assert [list(ranking.chunk_ids) for ranking in reply.rankings] == [[2, 1], [1, 2]]
-    off = gateway_pb2.Stages(colbert=gateway_pb2.TOGGLE_OFF)
+    assert reply.results[0].scored_by == step_pb2.STEP_COLBERT
+    assert [[made.chunk_id for made in ranking.chunks] for ranking in reply.rankings] == [
+        [2, 1],
+        [1, 2],
+    ]
+    off = gateway_pb2.StepToggles(colbert=gateway_pb2.TOGGLE_OFF)
     reply = await suite.call(
-        "Search", gateway_pb2.SearchRequest(query=QUESTION, stages=off, limit=1)
+        "Search", gateway_pb2.SearchRequest(query=QUESTION, steps=off, limit=1)
     )
     assert [result.chunk.id for result in reply.results] == [2]
-    assert reply.results[0].scored_by == "search"
+    assert reply.results[0].scored_by == step_pb2.STEP_SEARCH

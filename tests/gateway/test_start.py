@@ -1,4 +1,4 @@
-"""How the gateway starts: on wrong settings not at all, without its stages all the same."""
+"""How the gateway starts: on wrong settings not at all, without the other services all the same."""
 
 import os
 import subprocess
@@ -41,7 +41,7 @@ def gateway(**settings: str) -> Iterator["subprocess.Popen[bytes]"]:
 
 
 @pytest.mark.integration
-def test_it_serves_and_is_healthy_while_every_stage_is_down(tmp_path: Path) -> None:
+def test_it_serves_and_is_healthy_while_every_other_service_is_down(tmp_path: Path) -> None:
     address = f"127.0.0.1:{free_port()}"
     key = keys.create(tmp_path / "keys.yaml", organization_id=1)
     nowhere = f"127.0.0.1:{free_port()}"
@@ -64,13 +64,13 @@ def test_it_serves_and_is_healthy_while_every_stage_is_down(tmp_path: Path) -> N
         assert health.status == health_pb2.HealthCheckResponse.SERVING
         with Folio(address, key) as client:
             status = client.status()
-    assert [state.stage for state in status.stages] == [
+    assert [state.service for state in status.services] == [
         "retriever",
         "colbert",
         "crossencoder",
         "generator",
     ]
-    assert not any(state.reachable for state in status.stages)
+    assert not any(state.reachable for state in status.services)
 
 
 @pytest.mark.integration

@@ -39,13 +39,16 @@ async def test_clarify_is_an_outcome_and_stops_there(suite: Suite) -> None:
     assert "retriever.Search" not in suite.script.names()
 
 
-async def test_a_scope_in_the_question_is_applied_shown_and_can_be_ignored(suite: Suite) -> None:
+async def test_a_scope_in_the_question_is_applied_shown_and_can_be_switched_off(
+    suite: Suite,
+) -> None:
     question = "How much leave is there in the 2025 handbook?"
     reply = await suite.call("Ask", ask(question))
     assert list(suite.script.request("retriever.Search").filter.document_ids) == [1]
     assert list(reply.scope.descriptions) == ["document: Staff Handbook 2025"]
     suite.script.calls.clear()
-    reply = await suite.call("Ask", ask(question, ignore_scope=True))
+    off = gateway_pb2.StepToggles(scope=gateway_pb2.TOGGLE_OFF)
+    reply = await suite.call("Ask", ask(question, steps=off))
     assert not suite.script.request("retriever.Search").filter.document_ids
     assert not reply.HasField("scope")
 

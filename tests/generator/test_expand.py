@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from folio.common.v1 import query_pb2
 from services.generator.answers import Usage
-from services.generator.expand import Method
 from services.generator.expand.model import ModelExpander
 from services.generator.expand.synonyms import (
     SynonymExpander,
@@ -22,7 +22,7 @@ from services.rpc.errors import Unavailable
 FILE = (
     "- [parental leave, maternity leave, paternity leave]\n- [PTO, paid time off]\n- [C++, cpp]\n"
 )
-EVERY = (Method.SYNONYMS, Method.MULTI_QUERY, Method.HYDE)
+EVERY = (query_pb2.QUERY_KIND_SYNONYMS, query_pb2.QUERY_KIND_MULTI_QUERY, query_pb2.QUERY_KIND_HYDE)
 
 
 @pytest.fixture
@@ -89,8 +89,12 @@ def test_a_change_is_read_and_a_bad_one_keeps_the_last_good(folder: Path) -> Non
 
 async def test_each_organization_has_its_own(folder: Path) -> None:
     expander = SynonymExpander(SynonymFolder(folder))
-    ours = await expander.expand("PTO rules", (Method.SYNONYMS,), 3, 7, Deadline.after(5))
-    theirs = await expander.expand("PTO rules", (Method.SYNONYMS,), 3, 8, Deadline.after(5))
+    ours = await expander.expand(
+        "PTO rules", (query_pb2.QUERY_KIND_SYNONYMS,), 3, 7, Deadline.after(5)
+    )
+    theirs = await expander.expand(
+        "PTO rules", (query_pb2.QUERY_KIND_SYNONYMS,), 3, 8, Deadline.after(5)
+    )
     assert [one.text for one in ours.variants] == ["paid time off rules"]
     assert theirs.variants == ()
 
@@ -99,7 +103,7 @@ async def test_without_a_model_it_says_what_it_left_out(folder: Path) -> None:
     done = await SynonymExpander(SynonymFolder(folder)).expand(
         "PTO", EVERY, 3, 7, Deadline.after(5)
     )
-    assert [one.method for one in done.variants] == [Method.SYNONYMS]
+    assert [one.kind for one in done.variants] == [query_pb2.QUERY_KIND_SYNONYMS]
     assert "multi_query needs a language model" in done.degraded_reason
     assert "hyde needs a language model" in done.degraded_reason
 
@@ -107,7 +111,9 @@ async def test_without_a_model_it_says_what_it_left_out(folder: Path) -> None:
 class Model:
     """Writes the same for every question; HyDE fails where told to."""
 
+    provider = "p"
     model = "m"
+    local = False
 
     def __init__(self, hyde_fails: bool = False, reply: str | None = None) -> None:
         self.hyde_fails = hyde_fails
@@ -128,10 +134,10 @@ class Model:
 async def test_every_method_gets_a_place_among_three(folder: Path) -> None:
     expander = ModelExpander(SynonymExpander(SynonymFolder(folder)), Model(), 5)
     done = await expander.expand("PTO rules", EVERY, 9, 7, Deadline.after(5))
-    assert [(one.text, one.method) for one in done.variants] == [
-        ("paid time off rules", Method.SYNONYMS),
-        ("days off rules", Method.MULTI_QUERY),
-        ("Staff get 25 days.", Method.HYDE),
+    assert [(one.text, one.kind) for one in done.variants] == [
+        ("paid time off rules", query_pb2.QUERY_KIND_SYNONYMS),
+        ("days off rules", query_pb2.QUERY_KIND_MULTI_QUERY),
+        ("Staff get 25 days.", query_pb2.QUERY_KIND_HYDE),
     ]
     assert done.usage.output_tokens == 4
     assert done.usage.cost_usd == pytest.approx(0.2)
@@ -146,6 +152,8 @@ async def test_a_method_that_fails_is_named_and_the_rest_is_kept(folder: Path) -
 
 async def test_a_reply_in_another_form_gives_nothing(folder: Path) -> None:
     expander = ModelExpander(SynonymExpander(SynonymFolder(None)), Model(reply="Sure!"), 5)
-    done = await expander.expand("PTO rules", (Method.MULTI_QUERY,), 3, 7, Deadline.after(5))
+    done = await expander.expand(
+        "PTO rules", (query_pb2.QUERY_KIND_MULTI_QUERY,), 3, 7, Deadline.after(5)
+    )
     assert done.variants == ()
     assert "agreed form" in done.degraded_reason

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from folio.common.v1 import service_pb2
 from folio.generator.v1 import generator_pb2 as pb
 from services.generator.answers import Usage
 from services.generator.extractive.generator import ExtractiveGenerator
@@ -52,11 +53,16 @@ async def test_judges_over_grpc(
         said = await stub.GetCapabilities(pb.GetCapabilitiesRequest(), timeout=5)
     assert 0 <= done.support <= 1
     assert said.judges
-    assert done.model == said.capabilities.details["judge"]
+    (judge,) = (
+        one for one in said.capabilities.providers if one.purpose == service_pb2.PURPOSE_JUDGE
+    )
+    assert (done.model, judge.local) == (judge.model, True)
 
 
 class Model:
+    provider = "p"
     model = "m"
+    local = False
 
     def __init__(self, reply: str) -> None:
         self.reply = reply

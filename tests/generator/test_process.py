@@ -12,9 +12,9 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from folio.common.v1 import query_pb2
 from services.generator.answers import Source
 from services.generator.assembly import assemble, open_service
-from services.generator.expand import Method
 from services.generator.expand.model import ModelExpander
 from services.generator.models import Models
 from services.generator.providers.anthropic.provider import AnthropicProvider
@@ -156,7 +156,9 @@ async def test_one_client_serves_all_and_a_spend_limit_met_by_one_stops_all(
                 with pytest.raises(FailedPrecondition) as raised:
                     await work
                 assert raised.value.reason == "SPEND_LIMIT"
-            expansion = await parts.expander.expand("q", [Method.HYDE], 3, 1, deadline)
+            expansion = await parts.expander.expand(
+                "q", [query_pb2.QUERY_KIND_HYDE], 3, 1, deadline
+            )
             assert "spend limit" in expansion.degraded_reason
             rewrite = await parts.rewriter.rewrite("and it?", [Turn(True, "a pump?")], deadline)
             assert "spend limit" in rewrite.degraded_reason

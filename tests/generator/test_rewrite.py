@@ -157,7 +157,9 @@ def test_only_the_last_six_turns_count() -> None:
 class Model:
     """A model whose reply is given; it counts its calls."""
 
+    provider = "p"
     model = "m"
+    local = False
 
     def __init__(self, reply: str | FolioError) -> None:
         self.reply = reply

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 import grpc
 import pytest
 
+from folio.common.v1 import query_pb2, service_pb2
 from folio.generator.v1 import generator_pb2 as pb
 from services.generator.answers import Finish, Result, Sentence, Source
 from services.generator.extractive.generator import ExtractiveGenerator
@@ -52,8 +53,12 @@ async def test_streams_sentences_and_then_a_result_that_equals_them(
 async def test_says_what_it_is(serve: Serve, extractive: ExtractiveGenerator) -> None:
     async with serve(extractive) as stub:
         said = await stub.GetCapabilities(pb.GetCapabilitiesRequest(), timeout=5)
-    assert said.capabilities.provider == "extractive"
-    assert list(said.expansion_methods) == [pb.EXPANSION_METHOD_SYNONYMS]
+    assert [(one.purpose, one.provider, one.local) for one in said.capabilities.providers] == [
+        (service_pb2.PURPOSE_REWRITE, "rules", True),
+        (service_pb2.PURPOSE_EXPAND, "synonyms", True),
+        (service_pb2.PURPOSE_ANSWER, "extractive", True),
+    ]
+    assert list(said.expansion_kinds) == [query_pb2.QUERY_KIND_SYNONYMS]
     assert [said.rewrites_with_model, said.judges, said.searches_web] == [False] * 3
 
 

@@ -73,10 +73,10 @@ async def test_their_ids_and_filters_find_nothing_through_any_call(
         assert (await acme.search("merger Bluebird", filter=chosen)).hits == []
         listed = await acme.stub.ListDocuments(pb.ListDocumentsRequest(filter=chosen), timeout=10)
         assert listed.documents == []
-    scopes = await acme.stub.ListScopes(pb.ListScopesRequest(), timeout=10)
-    assert "board" not in scopes.collections
-    assert "secret" not in scopes.kinds
-    assert document not in [entry.id for entry in scopes.documents]
+    names = await acme.stub.GetVocabulary(pb.GetVocabularyRequest(), timeout=10)
+    assert "board" not in names.collections
+    assert "secret" not in names.kinds
+    assert document not in [entry.id for entry in names.documents]
 
 
 async def test_their_words_are_not_found_nor_known(acme: Caller) -> None:

@@ -5,7 +5,8 @@ The public API of Folio. The tenant comes from the caller's API key or JWT, in t
 
 from collections import abc as _abc
 from folio.common.v1 import document_pb2 as _document_pb2
-from folio.common.v1 import stage_pb2 as _stage_pb2
+from folio.common.v1 import service_pb2 as _service_pb2
+from folio.common.v1 import step_pb2 as _step_pb2
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
@@ -57,6 +58,120 @@ TOGGLE_ON: Toggle.ValueType  # 1
 TOGGLE_OFF: Toggle.ValueType  # 2
 Global___Toggle: _TypeAlias = Toggle  # noqa: Y015
 
+class _Proof:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ProofEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Proof.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    PROOF_UNSPECIFIED: _Proof.ValueType  # 0
+    PROOF_RULES: _Proof.ValueType  # 1
+    """By rules: its quotes are in the sources, its figures and codes are in its quotes."""
+    PROOF_JUDGE: _Proof.ValueType  # 2
+    """By the rules, and by a judge that read the sentence beside its quotes."""
+
+class Proof(_Proof, metaclass=_ProofEnumTypeWrapper):
+    """How it was shown that the sources say what a sentence says."""
+
+PROOF_UNSPECIFIED: Proof.ValueType  # 0
+PROOF_RULES: Proof.ValueType  # 1
+"""By rules: its quotes are in the sources, its figures and codes are in its quotes."""
+PROOF_JUDGE: Proof.ValueType  # 2
+"""By the rules, and by a judge that read the sentence beside its quotes."""
+Global___Proof: _TypeAlias = Proof  # noqa: Y015
+
+class _AbstainReason:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _AbstainReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_AbstainReason.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    ABSTAIN_REASON_UNSPECIFIED: _AbstainReason.ValueType  # 0
+    ABSTAIN_REASON_NO_HITS: _AbstainReason.ValueType  # 1
+    """The search found nothing."""
+    ABSTAIN_REASON_BELOW_THRESHOLD: _AbstainReason.ValueType  # 2
+    """The best hit is too improbable to answer from."""
+    ABSTAIN_REASON_GENERATOR_ABSTAINED: _AbstainReason.ValueType  # 3
+    """The generator read the sources and says that they do not answer."""
+    ABSTAIN_REASON_NO_DOCUMENTS: _AbstainReason.ValueType  # 4
+    """The caller has no documents at all."""
+
+class AbstainReason(_AbstainReason, metaclass=_AbstainReasonEnumTypeWrapper): ...
+
+ABSTAIN_REASON_UNSPECIFIED: AbstainReason.ValueType  # 0
+ABSTAIN_REASON_NO_HITS: AbstainReason.ValueType  # 1
+"""The search found nothing."""
+ABSTAIN_REASON_BELOW_THRESHOLD: AbstainReason.ValueType  # 2
+"""The best hit is too improbable to answer from."""
+ABSTAIN_REASON_GENERATOR_ABSTAINED: AbstainReason.ValueType  # 3
+"""The generator read the sources and says that they do not answer."""
+ABSTAIN_REASON_NO_DOCUMENTS: AbstainReason.ValueType  # 4
+"""The caller has no documents at all."""
+Global___AbstainReason: _TypeAlias = AbstainReason  # noqa: Y015
+
+class _UnavailableReason:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _UnavailableReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_UnavailableReason.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    UNAVAILABLE_REASON_UNSPECIFIED: _UnavailableReason.ValueType  # 0
+    UNAVAILABLE_REASON_NOT_CONFIGURED: _UnavailableReason.ValueType  # 1
+    """The suite runs without a generator."""
+    UNAVAILABLE_REASON_UNREACHABLE: _UnavailableReason.ValueType  # 2
+    """The generator or its provider cannot be reached, or failed several times and is left alone for a moment."""
+    UNAVAILABLE_REASON_SLOW: _UnavailableReason.ValueType  # 3
+    """It did not answer in the time that the call had."""
+    UNAVAILABLE_REASON_OVERLOADED: _UnavailableReason.ValueType  # 4
+    """It has too much to do."""
+    UNAVAILABLE_REASON_BROKE_OFF: _UnavailableReason.ValueType  # 5
+    """It broke off before the answer was whole."""
+    UNAVAILABLE_REASON_FAILED: _UnavailableReason.ValueType  # 6
+    """It failed in any other way."""
+
+class UnavailableReason(_UnavailableReason, metaclass=_UnavailableReasonEnumTypeWrapper): ...
+
+UNAVAILABLE_REASON_UNSPECIFIED: UnavailableReason.ValueType  # 0
+UNAVAILABLE_REASON_NOT_CONFIGURED: UnavailableReason.ValueType  # 1
+"""The suite runs without a generator."""
+UNAVAILABLE_REASON_UNREACHABLE: UnavailableReason.ValueType  # 2
+"""The generator or its provider cannot be reached, or failed several times and is left alone for a moment."""
+UNAVAILABLE_REASON_SLOW: UnavailableReason.ValueType  # 3
+"""It did not answer in the time that the call had."""
+UNAVAILABLE_REASON_OVERLOADED: UnavailableReason.ValueType  # 4
+"""It has too much to do."""
+UNAVAILABLE_REASON_BROKE_OFF: UnavailableReason.ValueType  # 5
+"""It broke off before the answer was whole."""
+UNAVAILABLE_REASON_FAILED: UnavailableReason.ValueType  # 6
+"""It failed in any other way."""
+Global___UnavailableReason: _TypeAlias = UnavailableReason  # noqa: Y015
+
+class _Signal:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _SignalEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Signal.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    SIGNAL_UNSPECIFIED: _Signal.ValueType  # 0
+    SIGNAL_SCORE_PER_TOKEN: _Signal.ValueType  # 1
+    """A reranker's score, divided by the number of the query's tokens."""
+    SIGNAL_SCORE: _Signal.ValueType  # 2
+    """A reranker's score."""
+    SIGNAL_DENSE_SCORE: _Signal.ValueType  # 3
+    """The cosine of the question's and the chunk's embeddings."""
+
+class Signal(_Signal, metaclass=_SignalEnumTypeWrapper):
+    """Which of a model's numbers a calibration reads."""
+
+SIGNAL_UNSPECIFIED: Signal.ValueType  # 0
+SIGNAL_SCORE_PER_TOKEN: Signal.ValueType  # 1
+"""A reranker's score, divided by the number of the query's tokens."""
+SIGNAL_SCORE: Signal.ValueType  # 2
+"""A reranker's score."""
+SIGNAL_DENSE_SCORE: Signal.ValueType  # 3
+"""The cosine of the question's and the chunk's embeddings."""
+Global___Signal: _TypeAlias = Signal  # noqa: Y015
+
 @_typing.final
 class Message(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
@@ -80,8 +195,8 @@ class Message(_message.Message):
 Global___Message: _TypeAlias = Message  # noqa: Y015
 
 @_typing.final
-class Stages(_message.Message):
-    """Which stages a request goes through. A stage that is on and cannot run is reported, never silently left out."""
+class StepToggles(_message.Message):
+    """Which steps a request goes through. A step that is on and cannot run is reported, never silently left out."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -94,7 +209,7 @@ class Stages(_message.Message):
     MULTI_QUERY_FIELD_NUMBER: _builtins.int
     HYDE_FIELD_NUMBER: _builtins.int
     SCOPE_FIELD_NUMBER: _builtins.int
-    PARENTS_FIELD_NUMBER: _builtins.int
+    PASSAGES_FIELD_NUMBER: _builtins.int
     JUDGE_FIELD_NUMBER: _builtins.int
     WEB_FIELD_NUMBER: _builtins.int
     EXACT_FIELD_NUMBER: _builtins.int
@@ -108,8 +223,9 @@ class Stages(_message.Message):
     multi_query: Global___Toggle.ValueType
     hyde: Global___Toggle.ValueType
     scope: Global___Toggle.ValueType
-    """Scope found in the question is applied as a filter."""
-    parents: Global___Toggle.ValueType
+    """A scope found in the question is applied as a filter. Off: the question is not looked at for one."""
+    passages: Global___Toggle.ValueType
+    """The sections around the hits are read. Off: only the hits themselves."""
     judge: Global___Toggle.ValueType
     web: Global___Toggle.ValueType
     exact: Global___Toggle.ValueType
@@ -127,7 +243,7 @@ class Stages(_message.Message):
         multi_query: Global___Toggle.ValueType = ...,
         hyde: Global___Toggle.ValueType = ...,
         scope: Global___Toggle.ValueType = ...,
-        parents: Global___Toggle.ValueType = ...,
+        passages: Global___Toggle.ValueType = ...,
         judge: Global___Toggle.ValueType = ...,
         web: Global___Toggle.ValueType = ...,
         exact: Global___Toggle.ValueType = ...,
@@ -135,11 +251,11 @@ class Stages(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["colbert", b"colbert", "crossencoder", b"crossencoder", "dense", b"dense", "exact", b"exact", "hyde", b"hyde", "judge", b"judge", "multi_query", b"multi_query", "parents", b"parents", "rewrite", b"rewrite", "scope", b"scope", "sparse", b"sparse", "synonyms", b"synonyms", "typos", b"typos", "web", b"web"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["colbert", b"colbert", "crossencoder", b"crossencoder", "dense", b"dense", "exact", b"exact", "hyde", b"hyde", "judge", b"judge", "multi_query", b"multi_query", "passages", b"passages", "rewrite", b"rewrite", "scope", b"scope", "sparse", b"sparse", "synonyms", b"synonyms", "typos", b"typos", "web", b"web"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___Stages: _TypeAlias = Stages  # noqa: Y015
+Global___StepToggles: _TypeAlias = StepToggles  # noqa: Y015
 
 @_typing.final
 class AskRequest(_message.Message):
@@ -148,18 +264,17 @@ class AskRequest(_message.Message):
     QUESTION_FIELD_NUMBER: _builtins.int
     HISTORY_FIELD_NUMBER: _builtins.int
     FILTER_FIELD_NUMBER: _builtins.int
-    STAGES_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
     ANSWER_THRESHOLD_FIELD_NUMBER: _builtins.int
     TRACE_FIELD_NUMBER: _builtins.int
-    IGNORE_SCOPE_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     question: _builtins.str
     answer_threshold: _builtins.float
-    """Answer although the route would abstain: 0 uses the configured threshold, else 0 to 1."""
+    """Answer from this probability on that the documents answer; unset: the configured threshold. 0 answers whatever the
+    probability, wherever the search found anything.
+    """
     trace: _builtins.bool
-    """Add every stage's ranking to the reply."""
-    ignore_scope: _builtins.bool
-    """Do not look for a scope in the question; the same as stages.scope OFF."""
+    """Add the ranking of every step that ranks to the reply."""
     request_id: _builtins.str
     """Visible ASCII; made if empty."""
     @_builtins.property
@@ -169,22 +284,21 @@ class AskRequest(_message.Message):
     @_builtins.property
     def filter(self) -> _document_pb2.Filter: ...
     @_builtins.property
-    def stages(self) -> Global___Stages: ...
+    def steps(self) -> Global___StepToggles: ...
     def __init__(
         self,
         *,
         question: _builtins.str = ...,
         history: _abc.Iterable[Global___Message] | None = ...,
         filter: _document_pb2.Filter | None = ...,
-        stages: Global___Stages | None = ...,
+        steps: Global___StepToggles | None = ...,
         answer_threshold: _builtins.float | None = ...,
         trace: _builtins.bool = ...,
-        ignore_scope: _builtins.bool = ...,
         request_id: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_answer_threshold", b"_answer_threshold", "answer_threshold", b"answer_threshold", "filter", b"filter", "stages", b"stages"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_answer_threshold", b"_answer_threshold", "answer_threshold", b"answer_threshold", "filter", b"filter", "steps", b"steps"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_answer_threshold", b"_answer_threshold", "answer_threshold", b"answer_threshold", "filter", b"filter", "history", b"history", "ignore_scope", b"ignore_scope", "question", b"question", "request_id", b"request_id", "stages", b"stages", "trace", b"trace"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_answer_threshold", b"_answer_threshold", "answer_threshold", b"answer_threshold", "filter", b"filter", "history", b"history", "question", b"question", "request_id", b"request_id", "steps", b"steps", "trace", b"trace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__answer_threshold: _TypeAlias = _typing.Literal["answer_threshold"]  # noqa: Y015
     _WhichOneofArgType__answer_threshold: _TypeAlias = _typing.Literal["_answer_threshold", b"_answer_threshold"]  # noqa: Y015
@@ -290,7 +404,9 @@ class Sentence(_message.Message):
 
     TEXT_FIELD_NUMBER: _builtins.int
     CITATIONS_FIELD_NUMBER: _builtins.int
+    PROOF_FIELD_NUMBER: _builtins.int
     text: _builtins.str
+    proof: Global___Proof.ValueType
     @_builtins.property
     def citations(self) -> _containers.RepeatedCompositeFieldContainer[Global___Citation]: ...
     def __init__(
@@ -298,10 +414,11 @@ class Sentence(_message.Message):
         *,
         text: _builtins.str = ...,
         citations: _abc.Iterable[Global___Citation] | None = ...,
+        proof: Global___Proof.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["citations", b"citations", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["citations", b"citations", "proof", b"proof", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -322,7 +439,7 @@ class SourcePassage(_message.Message):
     def chunk(self) -> _document_pb2.Chunk: ...
     @_builtins.property
     def pages(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Physical pages, 0-based, that were read around the chunk: its section's where parents are on. Empty: not read."""
+        """Physical pages, 0-based, that were read around the chunk: its section's where passages are on. Empty: not read."""
 
     def __init__(
         self,
@@ -386,13 +503,12 @@ class Abstained(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     message: _builtins.str
     """For people, e.g. "The documents do not say." """
-    reason: _builtins.str
-    """"no_hits", "below_threshold", "generator_abstained", "no_documents"."""
+    reason: Global___AbstainReason.ValueType
     def __init__(
         self,
         *,
         message: _builtins.str = ...,
-        reason: _builtins.str = ...,
+        reason: Global___AbstainReason.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
@@ -423,6 +539,37 @@ class Unverified(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Unverified: _TypeAlias = Unverified  # noqa: Y015
+
+@_typing.final
+class Unavailable(_message.Message):
+    """No answer could be made: an outage, no statement about the documents. The sources that were found are shown."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MESSAGE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    RETRY_AFTER_S_FIELD_NUMBER: _builtins.int
+    message: _builtins.str
+    """For people, e.g. "The language model is overloaded." """
+    reason: Global___UnavailableReason.ValueType
+    retry_after_s: _builtins.float
+    """Seconds after which it is worth trying again, where somebody said so."""
+    def __init__(
+        self,
+        *,
+        message: _builtins.str = ...,
+        reason: Global___UnavailableReason.ValueType = ...,
+        retry_after_s: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_retry_after_s", b"_retry_after_s", "retry_after_s", b"retry_after_s"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_retry_after_s", b"_retry_after_s", "message", b"message", "reason", b"reason", "retry_after_s", b"retry_after_s"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__retry_after_s: _TypeAlias = _typing.Literal["retry_after_s"]  # noqa: Y015
+    _WhichOneofArgType__retry_after_s: _TypeAlias = _typing.Literal["_retry_after_s", b"_retry_after_s"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__retry_after_s) -> _WhichOneofReturnType__retry_after_s | None: ...
+
+Global___Unavailable: _TypeAlias = Unavailable  # noqa: Y015
 
 @_typing.final
 class Refused(_message.Message):
@@ -494,35 +641,8 @@ class WebAnswer(_message.Message):
 Global___WebAnswer: _TypeAlias = WebAnswer  # noqa: Y015
 
 @_typing.final
-class Egress(_message.Message):
-    """Where text left the suite."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    PROVIDER_FIELD_NUMBER: _builtins.int
-    PURPOSE_FIELD_NUMBER: _builtins.int
-    BYTES_SENT_FIELD_NUMBER: _builtins.int
-    provider: _builtins.str
-    purpose: _builtins.str
-    bytes_sent: _builtins.int
-    def __init__(
-        self,
-        *,
-        provider: _builtins.str = ...,
-        purpose: _builtins.str = ...,
-        bytes_sent: _builtins.int = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bytes_sent", b"bytes_sent", "provider", b"provider", "purpose", b"purpose"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___Egress: _TypeAlias = Egress  # noqa: Y015
-
-@_typing.final
 class ProposedScope(_message.Message):
-    """A restriction found in the question. To remove it, ask again with ignore_scope."""
+    """A filter found in the question and applied. To be without it, ask again with steps.scope OFF."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -549,56 +669,73 @@ class ProposedScope(_message.Message):
 Global___ProposedScope: _TypeAlias = ProposedScope  # noqa: Y015
 
 @_typing.final
-class Ranking(_message.Message):
-    """One stage's order, best first."""
-
+class RankedChunk(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
-    STAGE_FIELD_NUMBER: _builtins.int
-    CHUNK_IDS_FIELD_NUMBER: _builtins.int
-    SCORES_FIELD_NUMBER: _builtins.int
-    DOCUMENT_IDS_FIELD_NUMBER: _builtins.int
-    PAGE_STARTS_FIELD_NUMBER: _builtins.int
-    PAGE_ENDS_FIELD_NUMBER: _builtins.int
+    CHUNK_ID_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    DOCUMENT_ID_FIELD_NUMBER: _builtins.int
+    PAGE_START_FIELD_NUMBER: _builtins.int
+    PAGE_END_FIELD_NUMBER: _builtins.int
     SIGNAL_FIELD_NUMBER: _builtins.int
-    MODEL_FIELD_NUMBER: _builtins.int
-    SIGNALS_FIELD_NUMBER: _builtins.int
-    stage: _builtins.str
-    signal: _builtins.str
-    """What a calibration reads: "score_per_token", "score" or "dense_score", of which model, and its value for each chunk.
-    Empty where the stage gave none.
-    """
-    model: _builtins.str
-    @_builtins.property
-    def chunk_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
-    @_builtins.property
-    def scores(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]: ...
-    @_builtins.property
-    def document_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Where each chunk stands: its document, and its pages (physical, 0-based, both inclusive)."""
-
-    @_builtins.property
-    def page_starts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
-    @_builtins.property
-    def page_ends(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
-    @_builtins.property
-    def signals(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]: ...
+    chunk_id: _builtins.int
+    score: _builtins.float
+    document_id: _builtins.int
+    page_start: _builtins.int
+    """Its pages: physical, 0-based, both inclusive."""
+    page_end: _builtins.int
+    signal: _builtins.float
+    """The number that a calibration reads; absent where the step gave none."""
     def __init__(
         self,
         *,
-        stage: _builtins.str = ...,
-        chunk_ids: _abc.Iterable[_builtins.int] | None = ...,
-        scores: _abc.Iterable[_builtins.float] | None = ...,
-        document_ids: _abc.Iterable[_builtins.int] | None = ...,
-        page_starts: _abc.Iterable[_builtins.int] | None = ...,
-        page_ends: _abc.Iterable[_builtins.int] | None = ...,
-        signal: _builtins.str = ...,
+        chunk_id: _builtins.int = ...,
+        score: _builtins.float = ...,
+        document_id: _builtins.int = ...,
+        page_start: _builtins.int = ...,
+        page_end: _builtins.int = ...,
+        signal: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_signal", b"_signal", "signal", b"signal"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_signal", b"_signal", "chunk_id", b"chunk_id", "document_id", b"document_id", "page_end", b"page_end", "page_start", b"page_start", "score", b"score", "signal", b"signal"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__signal: _TypeAlias = _typing.Literal["signal"]  # noqa: Y015
+    _WhichOneofArgType__signal: _TypeAlias = _typing.Literal["_signal", b"_signal"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__signal) -> _WhichOneofReturnType__signal | None: ...
+
+Global___RankedChunk: _TypeAlias = RankedChunk  # noqa: Y015
+
+@_typing.final
+class Ranking(_message.Message):
+    """The order that one step gave."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STEP_FIELD_NUMBER: _builtins.int
+    CHUNKS_FIELD_NUMBER: _builtins.int
+    SIGNAL_FIELD_NUMBER: _builtins.int
+    MODEL_FIELD_NUMBER: _builtins.int
+    step: _step_pb2.Step.ValueType
+    """STEP_SEARCH, STEP_COLBERT or STEP_CROSSENCODER."""
+    signal: Global___Signal.ValueType
+    """What the chunks' signals are, and of which model; unspecified and empty where the step gave none."""
+    model: _builtins.str
+    @_builtins.property
+    def chunks(self) -> _containers.RepeatedCompositeFieldContainer[Global___RankedChunk]:
+        """Best first."""
+
+    def __init__(
+        self,
+        *,
+        step: _step_pb2.Step.ValueType = ...,
+        chunks: _abc.Iterable[Global___RankedChunk] | None = ...,
+        signal: Global___Signal.ValueType = ...,
         model: _builtins.str = ...,
-        signals: _abc.Iterable[_builtins.float] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunk_ids", b"chunk_ids", "document_ids", b"document_ids", "model", b"model", "page_ends", b"page_ends", "page_starts", b"page_starts", "scores", b"scores", "signal", b"signal", "signals", b"signals", "stage", b"stage"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunks", b"chunks", "model", b"model", "signal", b"signal", "step", b"step"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -613,12 +750,13 @@ class AskResponse(_message.Message):
     CLARIFY_FIELD_NUMBER: _builtins.int
     ABSTAINED_FIELD_NUMBER: _builtins.int
     UNVERIFIED_FIELD_NUMBER: _builtins.int
+    UNAVAILABLE_FIELD_NUMBER: _builtins.int
     REFUSED_FIELD_NUMBER: _builtins.int
     WEB_FIELD_NUMBER: _builtins.int
     SOURCES_FIELD_NUMBER: _builtins.int
     STANDALONE_QUESTION_FIELD_NUMBER: _builtins.int
     SCOPE_FIELD_NUMBER: _builtins.int
-    STAGES_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
     USAGE_FIELD_NUMBER: _builtins.int
     EGRESS_FIELD_NUMBER: _builtins.int
     ANSWER_PROBABILITY_FIELD_NUMBER: _builtins.int
@@ -634,7 +772,7 @@ class AskResponse(_message.Message):
     answer_threshold: _builtins.float
     elapsed_ms: _builtins.float
     generator: _builtins.str
-    """The generator that wrote it: "extractive", "anthropic", ..."""
+    """The provider that wrote the answer ("extractive", "anthropic", ...); empty where none was written."""
     @_builtins.property
     def answered(self) -> Global___Answered: ...
     @_builtins.property
@@ -644,19 +782,25 @@ class AskResponse(_message.Message):
     @_builtins.property
     def unverified(self) -> Global___Unverified: ...
     @_builtins.property
+    def unavailable(self) -> Global___Unavailable: ...
+    @_builtins.property
     def refused(self) -> Global___Refused: ...
     @_builtins.property
     def web(self) -> Global___WebAnswer: ...
     @_builtins.property
-    def sources(self) -> _containers.RepeatedCompositeFieldContainer[Global___SourcePassage]: ...
+    def sources(self) -> _containers.RepeatedCompositeFieldContainer[Global___SourcePassage]:
+        """What was read for the answer; where nothing was read, what was found."""
+
     @_builtins.property
     def scope(self) -> Global___ProposedScope: ...
     @_builtins.property
-    def stages(self) -> _containers.RepeatedCompositeFieldContainer[_stage_pb2.StageReport]: ...
+    def steps(self) -> _containers.RepeatedCompositeFieldContainer[_step_pb2.StepReport]: ...
     @_builtins.property
-    def usage(self) -> _containers.RepeatedCompositeFieldContainer[_stage_pb2.Usage]: ...
+    def usage(self) -> _containers.RepeatedCompositeFieldContainer[_service_pb2.Usage]: ...
     @_builtins.property
-    def egress(self) -> _containers.RepeatedCompositeFieldContainer[Global___Egress]: ...
+    def egress(self) -> _containers.RepeatedCompositeFieldContainer[_service_pb2.Egress]:
+        """Where text left the suite for this question."""
+
     @_builtins.property
     def rankings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Ranking]: ...
     def __init__(
@@ -667,25 +811,26 @@ class AskResponse(_message.Message):
         clarify: Global___Clarify | None = ...,
         abstained: Global___Abstained | None = ...,
         unverified: Global___Unverified | None = ...,
+        unavailable: Global___Unavailable | None = ...,
         refused: Global___Refused | None = ...,
         web: Global___WebAnswer | None = ...,
         sources: _abc.Iterable[Global___SourcePassage] | None = ...,
         standalone_question: _builtins.str = ...,
         scope: Global___ProposedScope | None = ...,
-        stages: _abc.Iterable[_stage_pb2.StageReport] | None = ...,
-        usage: _abc.Iterable[_stage_pb2.Usage] | None = ...,
-        egress: _abc.Iterable[Global___Egress] | None = ...,
+        steps: _abc.Iterable[_step_pb2.StepReport] | None = ...,
+        usage: _abc.Iterable[_service_pb2.Usage] | None = ...,
+        egress: _abc.Iterable[_service_pb2.Egress] | None = ...,
         answer_probability: _builtins.float = ...,
         answer_threshold: _builtins.float = ...,
         rankings: _abc.Iterable[Global___Ranking] | None = ...,
         elapsed_ms: _builtins.float = ...,
         generator: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["abstained", b"abstained", "answered", b"answered", "clarify", b"clarify", "outcome", b"outcome", "refused", b"refused", "scope", b"scope", "unverified", b"unverified", "web", b"web"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["abstained", b"abstained", "answered", b"answered", "clarify", b"clarify", "outcome", b"outcome", "refused", b"refused", "scope", b"scope", "unavailable", b"unavailable", "unverified", b"unverified", "web", b"web"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["abstained", b"abstained", "answer_probability", b"answer_probability", "answer_threshold", b"answer_threshold", "answered", b"answered", "clarify", b"clarify", "egress", b"egress", "elapsed_ms", b"elapsed_ms", "generator", b"generator", "outcome", b"outcome", "rankings", b"rankings", "refused", b"refused", "request_id", b"request_id", "scope", b"scope", "sources", b"sources", "stages", b"stages", "standalone_question", b"standalone_question", "unverified", b"unverified", "usage", b"usage", "web", b"web"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["abstained", b"abstained", "answer_probability", b"answer_probability", "answer_threshold", b"answer_threshold", "answered", b"answered", "clarify", b"clarify", "egress", b"egress", "elapsed_ms", b"elapsed_ms", "generator", b"generator", "outcome", b"outcome", "rankings", b"rankings", "refused", b"refused", "request_id", b"request_id", "scope", b"scope", "sources", b"sources", "standalone_question", b"standalone_question", "steps", b"steps", "unavailable", b"unavailable", "unverified", b"unverified", "usage", b"usage", "web", b"web"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_outcome: _TypeAlias = _typing.Literal["answered", "clarify", "abstained", "unverified", "refused", "web"]  # noqa: Y015
+    _WhichOneofReturnType_outcome: _TypeAlias = _typing.Literal["answered", "clarify", "abstained", "unverified", "unavailable", "refused", "web"]  # noqa: Y015
     _WhichOneofArgType_outcome: _TypeAlias = _typing.Literal["outcome", b"outcome"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_outcome) -> _WhichOneofReturnType_outcome | None: ...
 
@@ -701,7 +846,7 @@ class StreamAskResponse(_message.Message):
     SENTENCE_FIELD_NUMBER: _builtins.int
     HEARTBEAT_FIELD_NUMBER: _builtins.int
     FINAL_FIELD_NUMBER: _builtins.int
-    STAGE_FIELD_NUMBER: _builtins.int
+    STEP_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def started(self) -> Global___Started: ...
     @_builtins.property
@@ -715,7 +860,9 @@ class StreamAskResponse(_message.Message):
     @_builtins.property
     def final(self) -> Global___AskResponse: ...
     @_builtins.property
-    def stage(self) -> _stage_pb2.StageReport: ...
+    def step(self) -> _step_pb2.StepReport:
+        """A step that has ended."""
+
     def __init__(
         self,
         *,
@@ -725,13 +872,13 @@ class StreamAskResponse(_message.Message):
         sentence: Global___Sentence | None = ...,
         heartbeat: Global___Heartbeat | None = ...,
         final: Global___AskResponse | None = ...,
-        stage: _stage_pb2.StageReport | None = ...,
+        step: _step_pb2.StepReport | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "final", b"final", "heartbeat", b"heartbeat", "rewritten", b"rewritten", "sentence", b"sentence", "sources", b"sources", "stage", b"stage", "started", b"started"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "final", b"final", "heartbeat", b"heartbeat", "rewritten", b"rewritten", "sentence", b"sentence", "sources", b"sources", "started", b"started", "step", b"step"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "final", b"final", "heartbeat", b"heartbeat", "rewritten", b"rewritten", "sentence", b"sentence", "sources", b"sources", "stage", b"stage", "started", b"started"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "final", b"final", "heartbeat", b"heartbeat", "rewritten", b"rewritten", "sentence", b"sentence", "sources", b"sources", "started", b"started", "step", b"step"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["started", "rewritten", "sources", "sentence", "heartbeat", "final", "stage"]  # noqa: Y015
+    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["started", "rewritten", "sources", "sentence", "heartbeat", "final", "step"]  # noqa: Y015
     _WhichOneofArgType_event: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_event) -> _WhichOneofReturnType_event | None: ...
 
@@ -804,11 +951,11 @@ class Heartbeat(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     WAITING_FOR_FIELD_NUMBER: _builtins.int
-    waiting_for: _builtins.str
+    waiting_for: _step_pb2.Step.ValueType
     def __init__(
         self,
         *,
-        waiting_for: _builtins.str = ...,
+        waiting_for: _step_pb2.Step.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
@@ -825,38 +972,36 @@ class SearchRequest(_message.Message):
     QUERY_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
     FILTER_FIELD_NUMBER: _builtins.int
-    STAGES_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
     TRACE_FIELD_NUMBER: _builtins.int
     SEARCH_CANDIDATES_FIELD_NUMBER: _builtins.int
-    COLBERT_CANDIDATES_FIELD_NUMBER: _builtins.int
-    CROSSENCODER_CANDIDATES_FIELD_NUMBER: _builtins.int
+    RERANK_CANDIDATES_FIELD_NUMBER: _builtins.int
     query: _builtins.str
     limit: _builtins.int
     """0 for 10."""
     trace: _builtins.bool
     search_candidates: _builtins.int
-    """Candidates each stage hands on; 0 for the configured numbers (100, 50, 10)."""
-    colbert_candidates: _builtins.int
-    crossencoder_candidates: _builtins.int
+    """Hits that the search returns; 0 for the configured number, or `limit` where that is more."""
+    rerank_candidates: _builtins.int
+    """Hits that each reranker hands on; 0 as above. The reply holds `limit` of them at most."""
     @_builtins.property
     def filter(self) -> _document_pb2.Filter: ...
     @_builtins.property
-    def stages(self) -> Global___Stages: ...
+    def steps(self) -> Global___StepToggles: ...
     def __init__(
         self,
         *,
         query: _builtins.str = ...,
         limit: _builtins.int = ...,
         filter: _document_pb2.Filter | None = ...,
-        stages: Global___Stages | None = ...,
+        steps: Global___StepToggles | None = ...,
         trace: _builtins.bool = ...,
         search_candidates: _builtins.int = ...,
-        colbert_candidates: _builtins.int = ...,
-        crossencoder_candidates: _builtins.int = ...,
+        rerank_candidates: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["filter", b"filter", "stages", b"stages"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["filter", b"filter", "steps", b"steps"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["colbert_candidates", b"colbert_candidates", "crossencoder_candidates", b"crossencoder_candidates", "filter", b"filter", "limit", b"limit", "query", b"query", "search_candidates", b"search_candidates", "stages", b"stages", "trace", b"trace"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["filter", b"filter", "limit", b"limit", "query", b"query", "rerank_candidates", b"rerank_candidates", "search_candidates", b"search_candidates", "steps", b"steps", "trace", b"trace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -870,8 +1015,8 @@ class SearchResult(_message.Message):
     SCORE_FIELD_NUMBER: _builtins.int
     SCORED_BY_FIELD_NUMBER: _builtins.int
     score: _builtins.float
-    """The score of the last stage that ran."""
-    scored_by: _builtins.str
+    """The score that the last ranking step gave, and which one that was."""
+    scored_by: _step_pb2.Step.ValueType
     @_builtins.property
     def chunk(self) -> _document_pb2.Chunk: ...
     def __init__(
@@ -879,7 +1024,7 @@ class SearchResult(_message.Message):
         *,
         chunk: _document_pb2.Chunk | None = ...,
         score: _builtins.float = ...,
-        scored_by: _builtins.str = ...,
+        scored_by: _step_pb2.Step.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
@@ -895,7 +1040,7 @@ class SearchResponse(_message.Message):
 
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     RESULTS_FIELD_NUMBER: _builtins.int
-    STAGES_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
     RANKINGS_FIELD_NUMBER: _builtins.int
     SCOPE_FIELD_NUMBER: _builtins.int
     ELAPSED_MS_FIELD_NUMBER: _builtins.int
@@ -904,7 +1049,7 @@ class SearchResponse(_message.Message):
     @_builtins.property
     def results(self) -> _containers.RepeatedCompositeFieldContainer[Global___SearchResult]: ...
     @_builtins.property
-    def stages(self) -> _containers.RepeatedCompositeFieldContainer[_stage_pb2.StageReport]: ...
+    def steps(self) -> _containers.RepeatedCompositeFieldContainer[_step_pb2.StepReport]: ...
     @_builtins.property
     def rankings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Ranking]: ...
     @_builtins.property
@@ -914,14 +1059,14 @@ class SearchResponse(_message.Message):
         *,
         request_id: _builtins.str = ...,
         results: _abc.Iterable[Global___SearchResult] | None = ...,
-        stages: _abc.Iterable[_stage_pb2.StageReport] | None = ...,
+        steps: _abc.Iterable[_step_pb2.StepReport] | None = ...,
         rankings: _abc.Iterable[Global___Ranking] | None = ...,
         scope: Global___ProposedScope | None = ...,
         elapsed_ms: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["elapsed_ms", b"elapsed_ms", "rankings", b"rankings", "request_id", b"request_id", "results", b"results", "scope", b"scope", "stages", b"stages"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["elapsed_ms", b"elapsed_ms", "rankings", b"rankings", "request_id", b"request_id", "results", b"results", "scope", b"scope", "steps", b"steps"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1013,14 +1158,13 @@ class IngestProgress(_message.Message):
     STEP_FIELD_NUMBER: _builtins.int
     DONE_FIELD_NUMBER: _builtins.int
     TOTAL_FIELD_NUMBER: _builtins.int
-    step: _builtins.str
-    """"receive", "parse", "chunk", "embed", "store", "token_vectors", "publish"."""
+    step: _step_pb2.Step.ValueType
     done: _builtins.int
     total: _builtins.int
     def __init__(
         self,
         *,
-        step: _builtins.str = ...,
+        step: _step_pb2.Step.ValueType = ...,
         done: _builtins.int = ...,
         total: _builtins.int = ...,
     ) -> None: ...
@@ -1038,23 +1182,23 @@ class IngestResult(_message.Message):
 
     DOCUMENT_FIELD_NUMBER: _builtins.int
     UNCHANGED_FIELD_NUMBER: _builtins.int
-    STAGES_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
     unchanged: _builtins.bool
     """The very same file was there already."""
     @_builtins.property
     def document(self) -> _document_pb2.Document: ...
     @_builtins.property
-    def stages(self) -> _containers.RepeatedCompositeFieldContainer[_stage_pb2.StageReport]: ...
+    def steps(self) -> _containers.RepeatedCompositeFieldContainer[_step_pb2.StepReport]: ...
     def __init__(
         self,
         *,
         document: _document_pb2.Document | None = ...,
         unchanged: _builtins.bool = ...,
-        stages: _abc.Iterable[_stage_pb2.StageReport] | None = ...,
+        steps: _abc.Iterable[_step_pb2.StepReport] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["document", b"document"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["document", b"document", "stages", b"stages", "unchanged", b"unchanged"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["document", b"document", "steps", b"steps", "unchanged", b"unchanged"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1290,62 +1434,62 @@ class GetStatusRequest(_message.Message):
 Global___GetStatusRequest: _TypeAlias = GetStatusRequest  # noqa: Y015
 
 @_typing.final
-class StageState(_message.Message):
+class ServiceState(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
-    STAGE_FIELD_NUMBER: _builtins.int
+    SERVICE_FIELD_NUMBER: _builtins.int
     ADDRESS_FIELD_NUMBER: _builtins.int
     REACHABLE_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     CAPABILITIES_FIELD_NUMBER: _builtins.int
     ROUND_TRIP_MS_FIELD_NUMBER: _builtins.int
-    stage: _builtins.str
+    service: _builtins.str
     address: _builtins.str
     reachable: _builtins.bool
     reason: _builtins.str
     """Why not."""
     round_trip_ms: _builtins.float
     @_builtins.property
-    def capabilities(self) -> _stage_pb2.Capabilities: ...
+    def capabilities(self) -> _service_pb2.Capabilities: ...
     def __init__(
         self,
         *,
-        stage: _builtins.str = ...,
+        service: _builtins.str = ...,
         address: _builtins.str = ...,
         reachable: _builtins.bool = ...,
         reason: _builtins.str = ...,
-        capabilities: _stage_pb2.Capabilities | None = ...,
+        capabilities: _service_pb2.Capabilities | None = ...,
         round_trip_ms: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["capabilities", b"capabilities"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "capabilities", b"capabilities", "reachable", b"reachable", "reason", b"reason", "round_trip_ms", b"round_trip_ms", "stage", b"stage"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "capabilities", b"capabilities", "reachable", b"reachable", "reason", b"reason", "round_trip_ms", b"round_trip_ms", "service", b"service"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___StageState: _TypeAlias = StageState  # noqa: Y015
+Global___ServiceState: _TypeAlias = ServiceState  # noqa: Y015
 
 @_typing.final
 class GetStatusResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
-    STAGES_FIELD_NUMBER: _builtins.int
+    SERVICES_FIELD_NUMBER: _builtins.int
     ORGANIZATION_ID_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
     organization_id: _builtins.int
     version: _builtins.str
     @_builtins.property
-    def stages(self) -> _containers.RepeatedCompositeFieldContainer[Global___StageState]: ...
+    def services(self) -> _containers.RepeatedCompositeFieldContainer[Global___ServiceState]: ...
     def __init__(
         self,
         *,
-        stages: _abc.Iterable[Global___StageState] | None = ...,
+        services: _abc.Iterable[Global___ServiceState] | None = ...,
         organization_id: _builtins.int = ...,
         version: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["organization_id", b"organization_id", "stages", b"stages", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["organization_id", b"organization_id", "services", b"services", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

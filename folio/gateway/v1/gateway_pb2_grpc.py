@@ -85,7 +85,8 @@ class GatewayServiceServicer(object):
     """Missing associated documentation comment in .proto file."""
 
     def Ask(self, request, context):
-        """Answers from the organization's documents. Answered, clarify, abstained, unverified, refused and web are all OK.
+        """Answers from the organization's documents. Answered, clarify, abstained, unverified,
+        unavailable, refused and web are all OK.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -99,7 +100,7 @@ class GatewayServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Search(self, request, context):
-        """Ranked chunks, through as many stages as asked for.
+        """Ranked chunks, through as many steps as asked for.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -138,7 +139,7 @@ class GatewayServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetStatus(self, request, context):
-        """Every stage: reachable or not, and what it is.
+        """Every service: reachable or not, and what it is.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

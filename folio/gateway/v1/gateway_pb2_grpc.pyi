@@ -32,11 +32,13 @@ class GatewayServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> GatewayServiceAsyncStub: ...
     Ask: _grpc.UnaryUnaryMultiCallable[_gateway_pb2.AskRequest, _gateway_pb2.AskResponse]
-    """Answers from the organization's documents. Answered, clarify, abstained, unverified, refused and web are all OK."""
+    """Answers from the organization's documents. Answered, clarify, abstained, unverified,
+    unavailable, refused and web are all OK.
+    """
     StreamAsk: _grpc.UnaryStreamMultiCallable[_gateway_pb2.StreamAskRequest, _gateway_pb2.StreamAskResponse]
     """The same, as events; the last event carries exactly what Ask would have returned."""
     Search: _grpc.UnaryUnaryMultiCallable[_gateway_pb2.SearchRequest, _gateway_pb2.SearchResponse]
-    """Ranked chunks, through as many stages as asked for."""
+    """Ranked chunks, through as many steps as asked for."""
     Ingest: _grpc.StreamStreamMultiCallable[_gateway_pb2.IngestRequest, _gateway_pb2.IngestResponse]
     """One file. Messages: one header, then data; replies: progress, then the document, visible to all."""
     ListDocuments: _grpc.UnaryUnaryMultiCallable[_gateway_pb2.ListDocumentsRequest, _gateway_pb2.ListDocumentsResponse]
@@ -45,17 +47,19 @@ class GatewayServiceStub:
     GetPageImage: _grpc.UnaryUnaryMultiCallable[_gateway_pb2.GetPageImageRequest, _gateway_pb2.GetPageImageResponse]
     """A page as PNG, with a quote's rectangles drawn in."""
     GetStatus: _grpc.UnaryUnaryMultiCallable[_gateway_pb2.GetStatusRequest, _gateway_pb2.GetStatusResponse]
-    """Every stage: reachable or not, and what it is."""
+    """Every service: reachable or not, and what it is."""
 
 @_typing.type_check_only
 class GatewayServiceAsyncStub(GatewayServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     Ask: _aio.UnaryUnaryMultiCallable[_gateway_pb2.AskRequest, _gateway_pb2.AskResponse]  # type: ignore[assignment]
-    """Answers from the organization's documents. Answered, clarify, abstained, unverified, refused and web are all OK."""
+    """Answers from the organization's documents. Answered, clarify, abstained, unverified,
+    unavailable, refused and web are all OK.
+    """
     StreamAsk: _aio.UnaryStreamMultiCallable[_gateway_pb2.StreamAskRequest, _gateway_pb2.StreamAskResponse]  # type: ignore[assignment]
     """The same, as events; the last event carries exactly what Ask would have returned."""
     Search: _aio.UnaryUnaryMultiCallable[_gateway_pb2.SearchRequest, _gateway_pb2.SearchResponse]  # type: ignore[assignment]
-    """Ranked chunks, through as many stages as asked for."""
+    """Ranked chunks, through as many steps as asked for."""
     Ingest: _aio.StreamStreamMultiCallable[_gateway_pb2.IngestRequest, _gateway_pb2.IngestResponse]  # type: ignore[assignment]
     """One file. Messages: one header, then data; replies: progress, then the document, visible to all."""
     ListDocuments: _aio.UnaryUnaryMultiCallable[_gateway_pb2.ListDocumentsRequest, _gateway_pb2.ListDocumentsResponse]  # type: ignore[assignment]
@@ -64,7 +68,7 @@ class GatewayServiceAsyncStub(GatewayServiceStub):
     GetPageImage: _aio.UnaryUnaryMultiCallable[_gateway_pb2.GetPageImageRequest, _gateway_pb2.GetPageImageResponse]  # type: ignore[assignment]
     """A page as PNG, with a quote's rectangles drawn in."""
     GetStatus: _aio.UnaryUnaryMultiCallable[_gateway_pb2.GetStatusRequest, _gateway_pb2.GetStatusResponse]  # type: ignore[assignment]
-    """Every stage: reachable or not, and what it is."""
+    """Every service: reachable or not, and what it is."""
 
 class GatewayServiceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -73,7 +77,9 @@ class GatewayServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _gateway_pb2.AskRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_gateway_pb2.AskResponse, _abc.Awaitable[_gateway_pb2.AskResponse]]:
-        """Answers from the organization's documents. Answered, clarify, abstained, unverified, refused and web are all OK."""
+        """Answers from the organization's documents. Answered, clarify, abstained, unverified,
+        unavailable, refused and web are all OK.
+        """
 
     @_abc_1.abstractmethod
     def StreamAsk(
@@ -89,7 +95,7 @@ class GatewayServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _gateway_pb2.SearchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_gateway_pb2.SearchResponse, _abc.Awaitable[_gateway_pb2.SearchResponse]]:
-        """Ranked chunks, through as many stages as asked for."""
+        """Ranked chunks, through as many steps as asked for."""
 
     @_abc_1.abstractmethod
     def Ingest(
@@ -134,6 +140,6 @@ class GatewayServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _gateway_pb2.GetStatusRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_gateway_pb2.GetStatusResponse, _abc.Awaitable[_gateway_pb2.GetStatusResponse]]:
-        """Every stage: reachable or not, and what it is."""
+        """Every service: reachable or not, and what it is."""
 
 def add_GatewayServiceServicer_to_server(servicer: GatewayServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

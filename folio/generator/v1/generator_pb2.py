@@ -23,10 +23,11 @@ _sym_db = _symbol_database.Default()
 
 
 from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
-from folio.common.v1 import stage_pb2 as folio_dot_common_dot_v1_dot_stage__pb2
+from folio.common.v1 import query_pb2 as folio_dot_common_dot_v1_dot_query__pb2
+from folio.common.v1 import service_pb2 as folio_dot_common_dot_v1_dot_service__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"folio/generator/v1/generator.proto\x12\x12\x66olio.generator.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1b\x66olio/common/v1/stage.proto\"S\n\x04Turn\x12\x32\n\x04role\x18\x01 \x01(\x0e\x32\x18.folio.generator.v1.RoleB\n\xbaH\x07\x82\x01\x04\x10\x01 \x00\x12\x17\n\x04text\x18\x02 \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x04\"d\n\x0eRewriteRequest\x12\x1d\n\x08question\x18\x01 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01(\x80\x80\x04\x12\x33\n\x07history\x18\x02 \x03(\x0b\x32\x18.folio.generator.v1.TurnB\x08\xbaH\x05\x92\x01\x02\x10\x64\"\xb7\x01\n\x0fRewriteResponse\x12\x1d\n\x13standalone_question\x18\x01 \x01(\tH\x00\x12\x17\n\rclarification\x18\x02 \x01(\tH\x00\x12\x11\n\tunchanged\x18\x03 \x01(\x08\x12\x0e\n\x06method\x18\x04 \x01(\t\x12%\n\x05usage\x18\x05 \x01(\x0b\x32\x16.folio.common.v1.Usage\x12\x17\n\x0f\x64\x65graded_reason\x18\x06 \x01(\tB\t\n\x07outcome\"\x98\x01\n\rExpandRequest\x12\x1d\n\x08question\x18\x01 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01(\x80\x80\x04\x12I\n\x07methods\x18\x02 \x03(\x0e\x32#.folio.generator.v1.ExpansionMethodB\x13\xbaH\x10\x92\x01\r\x10\x03\x18\x01\"\x07\x82\x01\x04\x10\x01 \x00\x12\x1d\n\x0cmax_variants\x18\x03 \x01(\rB\x07\xbaH\x04*\x02\x18\x03\"L\n\x07Variant\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x33\n\x06method\x18\x02 \x01(\x0e\x32#.folio.generator.v1.ExpansionMethod\"\x7f\n\x0e\x45xpandResponse\x12-\n\x08variants\x18\x01 \x03(\x0b\x32\x1b.folio.generator.v1.Variant\x12%\n\x05usage\x18\x02 \x01(\x0b\x32\x16.folio.common.v1.Usage\x12\x17\n\x0f\x64\x65graded_reason\x18\x03 \x01(\t\"\x8e\x01\n\x06Source\x12\r\n\x05index\x18\x01 \x01(\r\x12\x17\n\x05title\x18\x02 \x01(\tB\x08\xbaH\x05r\x03(\x80 \x12\x17\n\x04text\x18\x03 \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x10\x12\x30\n\x04hits\x18\x04 \x03(\x0b\x32\x18.folio.generator.v1.SpanB\x08\xbaH\x05\x92\x01\x02\x10\x64\x12\x11\n\trelevance\x18\x05 \x01(\x01\"\"\n\x04Span\x12\r\n\x05start\x18\x01 \x01(\x04\x12\x0b\n\x03\x65nd\x18\x02 \x01(\x04\"\x8d\x01\n\rAnswerRequest\x12\x1d\n\x08question\x18\x01 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01(\x80\x80\x04\x12\x37\n\x07sources\x18\x02 \x03(\x0b\x32\x1a.folio.generator.v1.SourceB\n\xbaH\x07\x92\x01\x04\x08\x01\x10\x32\x12$\n\x11max_output_tokens\x18\x03 \x01(\rB\t\xbaH\x06*\x04\x18\x80\x80\x01\"U\n\x08\x43itation\x12\x14\n\x0csource_index\x18\x01 \x01(\r\x12\r\n\x05quote\x18\x02 \x01(\t\x12\x12\n\nchar_start\x18\x03 \x01(\x04\x12\x10\n\x08\x63har_end\x18\x04 \x01(\x04\"O\n\x0e\x41nswerSentence\x12\x0c\n\x04text\x18\x01 \x01(\t\x12/\n\tcitations\x18\x02 \x03(\x0b\x32\x1c.folio.generator.v1.Citation\"\xf1\x01\n\x0c\x41nswerResult\x12*\n\x06\x66inish\x18\x01 \x01(\x0e\x32\x1a.folio.generator.v1.Finish\x12\x35\n\tsentences\x18\x02 \x03(\x0b\x32\".folio.generator.v1.AnswerSentence\x12%\n\x05usage\x18\x03 \x01(\x0b\x32\x16.folio.common.v1.Usage\x12\x10\n\x08provider\x18\x04 \x01(\t\x12\r\n\x05model\x18\x05 \x01(\t\x12\x0e\n\x06\x64\x65tail\x18\x06 \x01(\t\x12\x17\n\nconfidence\x18\x07 \x01(\x01H\x00\x88\x01\x01\x42\r\n\x0b_confidence\"\x85\x01\n\x0e\x41nswerResponse\x12\x36\n\x08sentence\x18\x01 \x01(\x0b\x32\".folio.generator.v1.AnswerSentenceH\x00\x12\x32\n\x06result\x18\x02 \x01(\x0b\x32 .folio.generator.v1.AnswerResultH\x00\x42\x07\n\x05\x65vent\"S\n\x0cJudgeRequest\x12\x1d\n\x08sentence\x18\x01 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01(\x80\x80\x04\x12$\n\x08\x65vidence\x18\x02 \x03(\tB\x12\xbaH\x0f\x92\x01\x0c\x08\x01\x10\x14\"\x06r\x04(\x80\x80\x10\"V\n\rJudgeResponse\x12\x0f\n\x07support\x18\x01 \x01(\x01\x12\r\n\x05model\x18\x02 \x01(\t\x12%\n\x05usage\x18\x03 \x01(\x0b\x32\x16.folio.common.v1.Usage\"G\n\x10SearchWebRequest\x12\x19\n\x05query\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\x80\x10\x12\x18\n\x05limit\x18\x02 \x01(\rB\t\xbaH\x06*\x04\x18\x14(\x01\"8\n\tWebResult\x12\r\n\x05title\x18\x01 \x01(\t\x12\x0b\n\x03url\x18\x02 \x01(\t\x12\x0f\n\x07snippet\x18\x03 \x01(\t\"\x90\x01\n\x11SearchWebResponse\x12.\n\x07results\x18\x01 \x03(\x0b\x32\x1d.folio.generator.v1.WebResult\x12\x10\n\x08provider\x18\x02 \x01(\t\x12\x12\n\nbytes_sent\x18\x03 \x01(\x04\x12%\n\x05usage\x18\x04 \x01(\x0b\x32\x16.folio.common.v1.Usage\"\x18\n\x16GetCapabilitiesRequest\"\xd1\x01\n\x17GetCapabilitiesResponse\x12\x33\n\x0c\x63\x61pabilities\x18\x01 \x01(\x0b\x32\x1d.folio.common.v1.Capabilities\x12\x1b\n\x13rewrites_with_model\x18\x02 \x01(\x08\x12>\n\x11\x65xpansion_methods\x18\x03 \x03(\x0e\x32#.folio.generator.v1.ExpansionMethod\x12\x0e\n\x06judges\x18\x04 \x01(\x08\x12\x14\n\x0csearches_web\x18\x05 \x01(\x08*?\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\r\n\tROLE_USER\x10\x01\x12\x12\n\x0eROLE_ASSISTANT\x10\x02*\x8f\x01\n\x0f\x45xpansionMethod\x12 \n\x1c\x45XPANSION_METHOD_UNSPECIFIED\x10\x00\x12\x1d\n\x19\x45XPANSION_METHOD_SYNONYMS\x10\x01\x12 \n\x1c\x45XPANSION_METHOD_MULTI_QUERY\x10\x02\x12\x19\n\x15\x45XPANSION_METHOD_HYDE\x10\x03*\x8c\x01\n\x06\x46inish\x12\x16\n\x12\x46INISH_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x46INISH_COMPLETE\x10\x01\x12\x14\n\x10\x46INISH_ABSTAINED\x10\x02\x12\x12\n\x0e\x46INISH_REFUSED\x10\x03\x12\x15\n\x11\x46INISH_MAX_TOKENS\x10\x04\x12\x14\n\x10\x46INISH_CUT_SHORT\x10\x05\x32\x9e\x04\n\x10GeneratorService\x12R\n\x07Rewrite\x12\".folio.generator.v1.RewriteRequest\x1a#.folio.generator.v1.RewriteResponse\x12O\n\x06\x45xpand\x12!.folio.generator.v1.ExpandRequest\x1a\".folio.generator.v1.ExpandResponse\x12Q\n\x06\x41nswer\x12!.folio.generator.v1.AnswerRequest\x1a\".folio.generator.v1.AnswerResponse0\x01\x12L\n\x05Judge\x12 .folio.generator.v1.JudgeRequest\x1a!.folio.generator.v1.JudgeResponse\x12X\n\tSearchWeb\x12$.folio.generator.v1.SearchWebRequest\x1a%.folio.generator.v1.SearchWebResponse\x12j\n\x0fGetCapabilities\x12*.folio.generator.v1.GetCapabilitiesRequest\x1a+.folio.generator.v1.GetCapabilitiesResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"folio/generator/v1/generator.proto\x12\x12\x66olio.generator.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1b\x66olio/common/v1/query.proto\x1a\x1d\x66olio/common/v1/service.proto\"S\n\x04Turn\x12\x32\n\x04role\x18\x01 \x01(\x0e\x32\x18.folio.generator.v1.RoleB\n\xbaH\x07\x82\x01\x04\x10\x01 \x00\x12\x17\n\x04text\x18\x02 \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x04\"d\n\x0eRewriteRequest\x12\x1d\n\x08question\x18\x01 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01(\x80\x80\x04\x12\x33\n\x07history\x18\x02 \x03(\x0b\x32\x18.folio.generator.v1.TurnB\x08\xbaH\x05\x92\x01\x02\x10\x64\"\xb7\x01\n\x0fRewriteResponse\x12\x1d\n\x13standalone_question\x18\x01 \x01(\tH\x00\x12\x17\n\rclarification\x18\x02 \x01(\tH\x00\x12\x11\n\tunchanged\x18\x03 \x01(\x08\x12\x0e\n\x06method\x18\x04 \x01(\t\x12%\n\x05usage\x18\x05 \x01(\x0b\x32\x16.folio.common.v1.Usage\x12\x17\n\x0f\x64\x65graded_reason\x18\x06 \x01(\tB\t\n\x07outcome\"\x8f\x01\n\rExpandRequest\x12\x1d\n\x08question\x18\x01 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01(\x80\x80\x04\x12@\n\x05kinds\x18\x02 \x03(\x0e\x32\x1a.folio.common.v1.QueryKindB\x15\xbaH\x12\x92\x01\x0f\x10\x03\x18\x01\"\t\x82\x01\x06\x10\x01 \x00 \x01\x12\x1d\n\x0cmax_variants\x18\x03 \x01(\rB\x07\xbaH\x04*\x02\x18\x03\"A\n\x07Variant\x12\x0c\n\x04text\x18\x01 \x01(\t\x12(\n\x04kind\x18\x02 \x01(\x0e\x32\x1a.folio.common.v1.QueryKind\"\x7f\n\x0e\x45xpandResponse\x12-\n\x08variants\x18\x01 \x03(\x0b\x32\x1b.folio.generator.v1.Variant\x12%\n\x05usage\x18\x02 \x01(\x0b\x32\x16.folio.common.v1.Usage\x12\x17\n\x0f\x64\x65graded_reason\x18\x03 \x01(\t\"\x8e\x01\n\x06Source\x12\r\n\x05index\x18\x01 \x01(\r\x12\x17\n\x05title\x18\x02 \x01(\tB\x08\xbaH\x05r\x03(\x80 \x12\x17\n\x04text\x18\x03 \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x10\x12\x30\n\x04hits\x18\x04 \x03(\x0b\x32\x18.folio.generator.v1.SpanB\x08\xbaH\x05\x92\x01\x02\x10\x64\x12\x11\n\trelevance\x18\x05 \x01(\x01\"\"\n\x04Span\x12\r\n\x05start\x18\x01 \x01(\x04\x12\x0b\n\x03\x65nd\x18\x02 \x01(\x04\"\x8d\x01\n\rAnswerRequest\x12\x1d\n\x08question\x18\x01 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01(\x80\x80\x04\x12\x37\n\x07sources\x18\x02 \x03(\x0b\x32\x1a.folio.generator.v1.SourceB\n\xbaH\x07\x92\x01\x04\x08\x01\x10\x32\x12$\n\x11max_output_tokens\x18\x03 \x01(\rB\t\xbaH\x06*\x04\x18\x80\x80\x01\"U\n\x08\x43itation\x12\x14\n\x0csource_index\x18\x01 \x01(\r\x12\r\n\x05quote\x18\x02 \x01(\t\x12\x12\n\nchar_start\x18\x03 \x01(\x04\x12\x10\n\x08\x63har_end\x18\x04 \x01(\x04\"O\n\x0e\x41nswerSentence\x12\x0c\n\x04text\x18\x01 \x01(\t\x12/\n\tcitations\x18\x02 \x03(\x0b\x32\x1c.folio.generator.v1.Citation\"\xf1\x01\n\x0c\x41nswerResult\x12*\n\x06\x66inish\x18\x01 \x01(\x0e\x32\x1a.folio.generator.v1.Finish\x12\x35\n\tsentences\x18\x02 \x03(\x0b\x32\".folio.generator.v1.AnswerSentence\x12%\n\x05usage\x18\x03 \x01(\x0b\x32\x16.folio.common.v1.Usage\x12\x10\n\x08provider\x18\x04 \x01(\t\x12\r\n\x05model\x18\x05 \x01(\t\x12\x0e\n\x06\x64\x65tail\x18\x06 \x01(\t\x12\x17\n\nconfidence\x18\x07 \x01(\x01H\x00\x88\x01\x01\x42\r\n\x0b_confidence\"\x85\x01\n\x0e\x41nswerResponse\x12\x36\n\x08sentence\x18\x01 \x01(\x0b\x32\".folio.generator.v1.AnswerSentenceH\x00\x12\x32\n\x06result\x18\x02 \x01(\x0b\x32 .folio.generator.v1.AnswerResultH\x00\x42\x07\n\x05\x65vent\"S\n\x0cJudgeRequest\x12\x1d\n\x08sentence\x18\x01 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01(\x80\x80\x04\x12$\n\x08\x65vidence\x18\x02 \x03(\tB\x12\xbaH\x0f\x92\x01\x0c\x08\x01\x10\x14\"\x06r\x04(\x80\x80\x10\"V\n\rJudgeResponse\x12\x0f\n\x07support\x18\x01 \x01(\x01\x12\r\n\x05model\x18\x02 \x01(\t\x12%\n\x05usage\x18\x03 \x01(\x0b\x32\x16.folio.common.v1.Usage\"G\n\x10SearchWebRequest\x12\x19\n\x05query\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\x80\x10\x12\x18\n\x05limit\x18\x02 \x01(\rB\t\xbaH\x06*\x04\x18\x14(\x01\"8\n\tWebResult\x12\r\n\x05title\x18\x01 \x01(\t\x12\x0b\n\x03url\x18\x02 \x01(\t\x12\x0f\n\x07snippet\x18\x03 \x01(\t\"\x90\x01\n\x11SearchWebResponse\x12.\n\x07results\x18\x01 \x03(\x0b\x32\x1d.folio.generator.v1.WebResult\x12\x10\n\x08provider\x18\x02 \x01(\t\x12\x12\n\nbytes_sent\x18\x03 \x01(\x04\x12%\n\x05usage\x18\x04 \x01(\x0b\x32\x16.folio.common.v1.Usage\"\x18\n\x16GetCapabilitiesRequest\"\xc6\x01\n\x17GetCapabilitiesResponse\x12\x33\n\x0c\x63\x61pabilities\x18\x01 \x01(\x0b\x32\x1d.folio.common.v1.Capabilities\x12\x1b\n\x13rewrites_with_model\x18\x02 \x01(\x08\x12\x33\n\x0f\x65xpansion_kinds\x18\x03 \x03(\x0e\x32\x1a.folio.common.v1.QueryKind\x12\x0e\n\x06judges\x18\x04 \x01(\x08\x12\x14\n\x0csearches_web\x18\x05 \x01(\x08*?\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\r\n\tROLE_USER\x10\x01\x12\x12\n\x0eROLE_ASSISTANT\x10\x02*\x8c\x01\n\x06\x46inish\x12\x16\n\x12\x46INISH_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x46INISH_COMPLETE\x10\x01\x12\x14\n\x10\x46INISH_ABSTAINED\x10\x02\x12\x12\n\x0e\x46INISH_REFUSED\x10\x03\x12\x15\n\x11\x46INISH_MAX_TOKENS\x10\x04\x12\x14\n\x10\x46INISH_CUT_SHORT\x10\x05\x32\x9e\x04\n\x10GeneratorService\x12R\n\x07Rewrite\x12\".folio.generator.v1.RewriteRequest\x1a#.folio.generator.v1.RewriteResponse\x12O\n\x06\x45xpand\x12!.folio.generator.v1.ExpandRequest\x1a\".folio.generator.v1.ExpandResponse\x12Q\n\x06\x41nswer\x12!.folio.generator.v1.AnswerRequest\x1a\".folio.generator.v1.AnswerResponse0\x01\x12L\n\x05Judge\x12 .folio.generator.v1.JudgeRequest\x1a!.folio.generator.v1.JudgeResponse\x12X\n\tSearchWeb\x12$.folio.generator.v1.SearchWebRequest\x1a%.folio.generator.v1.SearchWebResponse\x12j\n\x0fGetCapabilities\x12*.folio.generator.v1.GetCapabilitiesRequest\x1a+.folio.generator.v1.GetCapabilitiesResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -43,8 +44,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_REWRITEREQUEST'].fields_by_name['history']._serialized_options = b'\272H\005\222\001\002\020d'
   _globals['_EXPANDREQUEST'].fields_by_name['question']._loaded_options = None
   _globals['_EXPANDREQUEST'].fields_by_name['question']._serialized_options = b'\272H\010r\006\020\001(\200\200\004'
-  _globals['_EXPANDREQUEST'].fields_by_name['methods']._loaded_options = None
-  _globals['_EXPANDREQUEST'].fields_by_name['methods']._serialized_options = b'\272H\020\222\001\r\020\003\030\001\"\007\202\001\004\020\001 \000'
+  _globals['_EXPANDREQUEST'].fields_by_name['kinds']._loaded_options = None
+  _globals['_EXPANDREQUEST'].fields_by_name['kinds']._serialized_options = b'\272H\022\222\001\017\020\003\030\001\"\t\202\001\006\020\001 \000 \001'
   _globals['_EXPANDREQUEST'].fields_by_name['max_variants']._loaded_options = None
   _globals['_EXPANDREQUEST'].fields_by_name['max_variants']._serialized_options = b'\272H\004*\002\030\003'
   _globals['_SOURCE'].fields_by_name['title']._loaded_options = None
@@ -69,50 +70,48 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SEARCHWEBREQUEST'].fields_by_name['limit']._serialized_options = b'\272H\006*\004\030\024(\001'
   _globals['_ROLE']._serialized_start=2413
   _globals['_ROLE']._serialized_end=2476
-  _globals['_EXPANSIONMETHOD']._serialized_start=2479
-  _globals['_EXPANSIONMETHOD']._serialized_end=2622
-  _globals['_FINISH']._serialized_start=2625
-  _globals['_FINISH']._serialized_end=2765
-  _globals['_TURN']._serialized_start=116
-  _globals['_TURN']._serialized_end=199
-  _globals['_REWRITEREQUEST']._serialized_start=201
-  _globals['_REWRITEREQUEST']._serialized_end=301
-  _globals['_REWRITERESPONSE']._serialized_start=304
-  _globals['_REWRITERESPONSE']._serialized_end=487
-  _globals['_EXPANDREQUEST']._serialized_start=490
-  _globals['_EXPANDREQUEST']._serialized_end=642
-  _globals['_VARIANT']._serialized_start=644
-  _globals['_VARIANT']._serialized_end=720
-  _globals['_EXPANDRESPONSE']._serialized_start=722
-  _globals['_EXPANDRESPONSE']._serialized_end=849
-  _globals['_SOURCE']._serialized_start=852
-  _globals['_SOURCE']._serialized_end=994
-  _globals['_SPAN']._serialized_start=996
-  _globals['_SPAN']._serialized_end=1030
-  _globals['_ANSWERREQUEST']._serialized_start=1033
-  _globals['_ANSWERREQUEST']._serialized_end=1174
-  _globals['_CITATION']._serialized_start=1176
-  _globals['_CITATION']._serialized_end=1261
-  _globals['_ANSWERSENTENCE']._serialized_start=1263
-  _globals['_ANSWERSENTENCE']._serialized_end=1342
-  _globals['_ANSWERRESULT']._serialized_start=1345
-  _globals['_ANSWERRESULT']._serialized_end=1586
-  _globals['_ANSWERRESPONSE']._serialized_start=1589
-  _globals['_ANSWERRESPONSE']._serialized_end=1722
-  _globals['_JUDGEREQUEST']._serialized_start=1724
-  _globals['_JUDGEREQUEST']._serialized_end=1807
-  _globals['_JUDGERESPONSE']._serialized_start=1809
-  _globals['_JUDGERESPONSE']._serialized_end=1895
-  _globals['_SEARCHWEBREQUEST']._serialized_start=1897
-  _globals['_SEARCHWEBREQUEST']._serialized_end=1968
-  _globals['_WEBRESULT']._serialized_start=1970
-  _globals['_WEBRESULT']._serialized_end=2026
-  _globals['_SEARCHWEBRESPONSE']._serialized_start=2029
-  _globals['_SEARCHWEBRESPONSE']._serialized_end=2173
-  _globals['_GETCAPABILITIESREQUEST']._serialized_start=2175
-  _globals['_GETCAPABILITIESREQUEST']._serialized_end=2199
-  _globals['_GETCAPABILITIESRESPONSE']._serialized_start=2202
+  _globals['_FINISH']._serialized_start=2479
+  _globals['_FINISH']._serialized_end=2619
+  _globals['_TURN']._serialized_start=147
+  _globals['_TURN']._serialized_end=230
+  _globals['_REWRITEREQUEST']._serialized_start=232
+  _globals['_REWRITEREQUEST']._serialized_end=332
+  _globals['_REWRITERESPONSE']._serialized_start=335
+  _globals['_REWRITERESPONSE']._serialized_end=518
+  _globals['_EXPANDREQUEST']._serialized_start=521
+  _globals['_EXPANDREQUEST']._serialized_end=664
+  _globals['_VARIANT']._serialized_start=666
+  _globals['_VARIANT']._serialized_end=731
+  _globals['_EXPANDRESPONSE']._serialized_start=733
+  _globals['_EXPANDRESPONSE']._serialized_end=860
+  _globals['_SOURCE']._serialized_start=863
+  _globals['_SOURCE']._serialized_end=1005
+  _globals['_SPAN']._serialized_start=1007
+  _globals['_SPAN']._serialized_end=1041
+  _globals['_ANSWERREQUEST']._serialized_start=1044
+  _globals['_ANSWERREQUEST']._serialized_end=1185
+  _globals['_CITATION']._serialized_start=1187
+  _globals['_CITATION']._serialized_end=1272
+  _globals['_ANSWERSENTENCE']._serialized_start=1274
+  _globals['_ANSWERSENTENCE']._serialized_end=1353
+  _globals['_ANSWERRESULT']._serialized_start=1356
+  _globals['_ANSWERRESULT']._serialized_end=1597
+  _globals['_ANSWERRESPONSE']._serialized_start=1600
+  _globals['_ANSWERRESPONSE']._serialized_end=1733
+  _globals['_JUDGEREQUEST']._serialized_start=1735
+  _globals['_JUDGEREQUEST']._serialized_end=1818
+  _globals['_JUDGERESPONSE']._serialized_start=1820
+  _globals['_JUDGERESPONSE']._serialized_end=1906
+  _globals['_SEARCHWEBREQUEST']._serialized_start=1908
+  _globals['_SEARCHWEBREQUEST']._serialized_end=1979
+  _globals['_WEBRESULT']._serialized_start=1981
+  _globals['_WEBRESULT']._serialized_end=2037
+  _globals['_SEARCHWEBRESPONSE']._serialized_start=2040
+  _globals['_SEARCHWEBRESPONSE']._serialized_end=2184
+  _globals['_GETCAPABILITIESREQUEST']._serialized_start=2186
+  _globals['_GETCAPABILITIESREQUEST']._serialized_end=2210
+  _globals['_GETCAPABILITIESRESPONSE']._serialized_start=2213
   _globals['_GETCAPABILITIESRESPONSE']._serialized_end=2411
-  _globals['_GENERATORSERVICE']._serialized_start=2768
-  _globals['_GENERATORSERVICE']._serialized_end=3310
+  _globals['_GENERATORSERVICE']._serialized_start=2622
+  _globals['_GENERATORSERVICE']._serialized_end=3164
 # @@protoc_insertion_point(module_scope)

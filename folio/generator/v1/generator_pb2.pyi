@@ -4,7 +4,8 @@ isort:skip_file
 Every call of a language model: rewrite, expand, answer, judge. Stateless; what it returns is checked by the gateway."""
 
 from collections import abc as _abc
-from folio.common.v1 import stage_pb2 as _stage_pb2
+from folio.common.v1 import query_pb2 as _query_pb2
+from folio.common.v1 import service_pb2 as _service_pb2
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
@@ -36,27 +37,6 @@ ROLE_UNSPECIFIED: Role.ValueType  # 0
 ROLE_USER: Role.ValueType  # 1
 ROLE_ASSISTANT: Role.ValueType  # 2
 Global___Role: _TypeAlias = Role  # noqa: Y015
-
-class _ExpansionMethod:
-    ValueType = _typing.NewType("ValueType", _builtins.int)
-    V: _TypeAlias = ValueType  # noqa: Y015
-
-class _ExpansionMethodEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ExpansionMethod.ValueType], _builtins.type):
-    DESCRIPTOR: _descriptor.EnumDescriptor
-    EXPANSION_METHOD_UNSPECIFIED: _ExpansionMethod.ValueType  # 0
-    EXPANSION_METHOD_SYNONYMS: _ExpansionMethod.ValueType  # 1
-    """From the organization's synonym file; no model."""
-    EXPANSION_METHOD_MULTI_QUERY: _ExpansionMethod.ValueType  # 2
-    EXPANSION_METHOD_HYDE: _ExpansionMethod.ValueType  # 3
-
-class ExpansionMethod(_ExpansionMethod, metaclass=_ExpansionMethodEnumTypeWrapper): ...
-
-EXPANSION_METHOD_UNSPECIFIED: ExpansionMethod.ValueType  # 0
-EXPANSION_METHOD_SYNONYMS: ExpansionMethod.ValueType  # 1
-"""From the organization's synonym file; no model."""
-EXPANSION_METHOD_MULTI_QUERY: ExpansionMethod.ValueType  # 2
-EXPANSION_METHOD_HYDE: ExpansionMethod.ValueType  # 3
-Global___ExpansionMethod: _TypeAlias = ExpansionMethod  # noqa: Y015
 
 class _Finish:
     ValueType = _typing.NewType("ValueType", _builtins.int)
@@ -159,7 +139,7 @@ class RewriteResponse(_message.Message):
     degraded_reason: _builtins.str
     """The model failed and the rules answered instead: why."""
     @_builtins.property
-    def usage(self) -> _stage_pb2.Usage: ...
+    def usage(self) -> _service_pb2.Usage: ...
     def __init__(
         self,
         *,
@@ -167,7 +147,7 @@ class RewriteResponse(_message.Message):
         clarification: _builtins.str = ...,
         unchanged: _builtins.bool = ...,
         method: _builtins.str = ...,
-        usage: _stage_pb2.Usage | None = ...,
+        usage: _service_pb2.Usage | None = ...,
         degraded_reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["clarification", b"clarification", "outcome", b"outcome", "standalone_question", b"standalone_question", "usage", b"usage"]  # noqa: Y015
@@ -185,23 +165,25 @@ class ExpandRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     QUESTION_FIELD_NUMBER: _builtins.int
-    METHODS_FIELD_NUMBER: _builtins.int
+    KINDS_FIELD_NUMBER: _builtins.int
     MAX_VARIANTS_FIELD_NUMBER: _builtins.int
     question: _builtins.str
     max_variants: _builtins.int
-    """At most three."""
+    """0 for three, which is the most."""
     @_builtins.property
-    def methods(self) -> _containers.RepeatedScalarFieldContainer[Global___ExpansionMethod.ValueType]: ...
+    def kinds(self) -> _containers.RepeatedScalarFieldContainer[_query_pb2.QueryKind.ValueType]:
+        """QUERY_KIND_SYNONYMS, QUERY_KIND_MULTI_QUERY, QUERY_KIND_HYDE: the question itself is no variant."""
+
     def __init__(
         self,
         *,
         question: _builtins.str = ...,
-        methods: _abc.Iterable[Global___ExpansionMethod.ValueType] | None = ...,
+        kinds: _abc.Iterable[_query_pb2.QueryKind.ValueType] | None = ...,
         max_variants: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["max_variants", b"max_variants", "methods", b"methods", "question", b"question"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["kinds", b"kinds", "max_variants", b"max_variants", "question", b"question"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -212,18 +194,18 @@ class Variant(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     TEXT_FIELD_NUMBER: _builtins.int
-    METHOD_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
     text: _builtins.str
-    method: Global___ExpansionMethod.ValueType
+    kind: _query_pb2.QueryKind.ValueType
     def __init__(
         self,
         *,
         text: _builtins.str = ...,
-        method: Global___ExpansionMethod.ValueType = ...,
+        kind: _query_pb2.QueryKind.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["method", b"method", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -237,16 +219,16 @@ class ExpandResponse(_message.Message):
     USAGE_FIELD_NUMBER: _builtins.int
     DEGRADED_REASON_FIELD_NUMBER: _builtins.int
     degraded_reason: _builtins.str
-    """A method that was asked for and could not be done: why."""
+    """A kind that was asked for and could not be made: why."""
     @_builtins.property
     def variants(self) -> _containers.RepeatedCompositeFieldContainer[Global___Variant]: ...
     @_builtins.property
-    def usage(self) -> _stage_pb2.Usage: ...
+    def usage(self) -> _service_pb2.Usage: ...
     def __init__(
         self,
         *,
         variants: _abc.Iterable[Global___Variant] | None = ...,
-        usage: _stage_pb2.Usage | None = ...,
+        usage: _service_pb2.Usage | None = ...,
         degraded_reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["usage", b"usage"]  # noqa: Y015
@@ -419,13 +401,13 @@ class AnswerResult(_message.Message):
         """All sentences, in order: equal to what was streamed."""
 
     @_builtins.property
-    def usage(self) -> _stage_pb2.Usage: ...
+    def usage(self) -> _service_pb2.Usage: ...
     def __init__(
         self,
         *,
         finish: Global___Finish.ValueType = ...,
         sentences: _abc.Iterable[Global___AnswerSentence] | None = ...,
-        usage: _stage_pb2.Usage | None = ...,
+        usage: _service_pb2.Usage | None = ...,
         provider: _builtins.str = ...,
         model: _builtins.str = ...,
         detail: _builtins.str = ...,
@@ -501,13 +483,13 @@ class JudgeResponse(_message.Message):
     """Probability that the evidence supports the sentence."""
     model: _builtins.str
     @_builtins.property
-    def usage(self) -> _stage_pb2.Usage: ...
+    def usage(self) -> _service_pb2.Usage: ...
     def __init__(
         self,
         *,
         support: _builtins.float = ...,
         model: _builtins.str = ...,
-        usage: _stage_pb2.Usage | None = ...,
+        usage: _service_pb2.Usage | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["usage", b"usage"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
@@ -577,14 +559,14 @@ class SearchWebResponse(_message.Message):
     @_builtins.property
     def results(self) -> _containers.RepeatedCompositeFieldContainer[Global___WebResult]: ...
     @_builtins.property
-    def usage(self) -> _stage_pb2.Usage: ...
+    def usage(self) -> _service_pb2.Usage: ...
     def __init__(
         self,
         *,
         results: _abc.Iterable[Global___WebResult] | None = ...,
         provider: _builtins.str = ...,
         bytes_sent: _builtins.int = ...,
-        usage: _stage_pb2.Usage | None = ...,
+        usage: _service_pb2.Usage | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["usage", b"usage"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
@@ -615,28 +597,28 @@ class GetCapabilitiesResponse(_message.Message):
 
     CAPABILITIES_FIELD_NUMBER: _builtins.int
     REWRITES_WITH_MODEL_FIELD_NUMBER: _builtins.int
-    EXPANSION_METHODS_FIELD_NUMBER: _builtins.int
+    EXPANSION_KINDS_FIELD_NUMBER: _builtins.int
     JUDGES_FIELD_NUMBER: _builtins.int
     SEARCHES_WEB_FIELD_NUMBER: _builtins.int
     rewrites_with_model: _builtins.bool
     judges: _builtins.bool
     searches_web: _builtins.bool
     @_builtins.property
-    def capabilities(self) -> _stage_pb2.Capabilities: ...
+    def capabilities(self) -> _service_pb2.Capabilities: ...
     @_builtins.property
-    def expansion_methods(self) -> _containers.RepeatedScalarFieldContainer[Global___ExpansionMethod.ValueType]: ...
+    def expansion_kinds(self) -> _containers.RepeatedScalarFieldContainer[_query_pb2.QueryKind.ValueType]: ...
     def __init__(
         self,
         *,
-        capabilities: _stage_pb2.Capabilities | None = ...,
+        capabilities: _service_pb2.Capabilities | None = ...,
         rewrites_with_model: _builtins.bool = ...,
-        expansion_methods: _abc.Iterable[Global___ExpansionMethod.ValueType] | None = ...,
+        expansion_kinds: _abc.Iterable[_query_pb2.QueryKind.ValueType] | None = ...,
         judges: _builtins.bool = ...,
         searches_web: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["capabilities", b"capabilities"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["capabilities", b"capabilities", "expansion_methods", b"expansion_methods", "judges", b"judges", "rewrites_with_model", b"rewrites_with_model", "searches_web", b"searches_web"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["capabilities", b"capabilities", "expansion_kinds", b"expansion_kinds", "judges", b"judges", "rewrites_with_model", b"rewrites_with_model", "searches_web", b"searches_web"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

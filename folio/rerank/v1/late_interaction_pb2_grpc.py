@@ -64,7 +64,7 @@ class LateInteractionServiceServicer(object):
 
     def SearchExact(self, request, context):
         """Exact late interaction over every visible chunk that passes the filter: no candidate list, no index.
-        FAILED_PRECONDITION: more chunks than the stage's limit for exact search.
+        FAILED_PRECONDITION: more chunks than the service's limit for exact search.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -23,11 +23,12 @@ _sym_db = _symbol_database.Default()
 
 
 from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
-from folio.common.v1 import stage_pb2 as folio_dot_common_dot_v1_dot_stage__pb2
+from folio.common.v1 import service_pb2 as folio_dot_common_dot_v1_dot_service__pb2
+from folio.common.v1 import step_pb2 as folio_dot_common_dot_v1_dot_step__pb2
 from folio.common.v1 import vectors_pb2 as folio_dot_common_dot_v1_dot_vectors__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1c\x66olio/rerank/v1/rerank.proto\x12\x0f\x66olio.rerank.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1b\x66olio/common/v1/stage.proto\x1a\x1d\x66olio/common/v1/vectors.proto\")\n\x05Texts\x12 \n\x05texts\x18\x01 \x03(\tB\x11\xbaH\x0e\x92\x01\x0b\x10\x90N\"\x06r\x04(\x80\x80@\"\"\n\x08\x43hunkIds\x12\x16\n\x03ids\x18\x01 \x03(\x03\x42\t\xbaH\x06\x92\x01\x03\x10\x90N\"^\n\x0f\x44ocumentVectors\x12/\n\x06tokens\x18\x01 \x01(\x0b\x32\x17.folio.common.v1.MatrixB\x06\xbaH\x03\xc8\x01\x01\x12\x1a\n\x07lengths\x18\x02 \x03(\rB\t\xbaH\x06\x92\x01\x03\x10\x90N\"m\n\rRerankOptions\x12\r\n\x05top_n\x18\x01 \x01(\r\x12\x12\n\nalignments\x18\x02 \x01(\x08\x12\x39\n\ntruncation\x18\x03 \x01(\x0e\x32\x1b.folio.rerank.v1.TruncationB\x08\xbaH\x05\x82\x01\x02\x10\x01\"\xc5\x02\n\rRerankRequest\x12\x1b\n\x04text\x18\x01 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01(\x80\x80\x04H\x00\x12*\n\x07vectors\x18\x02 \x01(\x0b\x32\x17.folio.common.v1.MatrixH\x00\x12\'\n\x05texts\x18\x03 \x01(\x0b\x32\x16.folio.rerank.v1.TextsH\x01\x12.\n\tchunk_ids\x18\x04 \x01(\x0b\x32\x19.folio.rerank.v1.ChunkIdsH\x01\x12<\n\x10\x64ocument_vectors\x18\x05 \x01(\x0b\x32 .folio.rerank.v1.DocumentVectorsH\x01\x12/\n\x07options\x18\x06 \x01(\x0b\x32\x1e.folio.rerank.v1.RerankOptionsB\x0e\n\x05query\x12\x05\xbaH\x02\x08\x01\x42\x13\n\ncandidates\x12\x05\xbaH\x02\x08\x01\":\n\tAlignment\x12\x17\n\x0f\x64ocument_tokens\x18\x01 \x03(\r\x12\x14\n\x0csimilarities\x18\x02 \x03(\x02\"\xca\x01\n\x0fScoredCandidate\x12\r\n\x05index\x18\x01 \x01(\r\x12\r\n\x05score\x18\x02 \x01(\x02\x12\x17\n\x0fscore_per_token\x18\x03 \x01(\x02\x12\x0c\n\x04rank\x18\x04 \x01(\r\x12\x30\n\x06status\x18\x05 \x01(\x0e\x32 .folio.rerank.v1.CandidateStatus\x12\x11\n\ttruncated\x18\x06 \x01(\x08\x12-\n\talignment\x18\x07 \x01(\x0b\x32\x1a.folio.rerank.v1.Alignment\"\xf9\x01\n\x0eRerankResponse\x12\x31\n\x07results\x18\x01 \x03(\x0b\x32 .folio.rerank.v1.ScoredCandidate\x12\r\n\x05model\x18\x02 \x01(\t\x12\x14\n\x0cquery_tokens\x18\x03 \x01(\r\x12\x42\n\ntimings_ms\x18\x04 \x03(\x0b\x32..folio.rerank.v1.RerankResponse.TimingsMsEntry\x12\x19\n\x11query_token_texts\x18\x05 \x03(\t\x1a\x30\n\x0eTimingsMsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\"r\n\x13StreamRerankRequest\x12\"\n\x0e\x63orrelation_id\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x01\x12\x37\n\x07request\x18\x02 \x01(\x0b\x32\x1e.folio.rerank.v1.RerankRequestB\x06\xbaH\x03\xd8\x01\x03\",\n\x0bRerankError\x12\x0c\n\x04\x63ode\x18\x01 \x01(\x05\x12\x0f\n\x07message\x18\x02 \x01(\t\"\x9d\x01\n\x14StreamRerankResponse\x12\x16\n\x0e\x63orrelation_id\x18\x01 \x01(\t\x12\x33\n\x08response\x18\x02 \x01(\x0b\x32\x1f.folio.rerank.v1.RerankResponseH\x00\x12-\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x1c.folio.rerank.v1.RerankErrorH\x00\x42\t\n\x07outcome\"\x18\n\x16GetCapabilitiesRequest\"\xb3\x01\n\x17GetCapabilitiesResponse\x12\x33\n\x0c\x63\x61pabilities\x18\x01 \x01(\x0b\x32\x1d.folio.common.v1.Capabilities\x12\x15\n\raccepts_texts\x18\x02 \x01(\x08\x12\x19\n\x11\x61\x63\x63\x65pts_chunk_ids\x18\x03 \x01(\x08\x12\x17\n\x0f\x61\x63\x63\x65pts_vectors\x18\x04 \x01(\x08\x12\x18\n\x10gives_alignments\x18\x05 \x01(\x08*Q\n\nTruncation\x12\x1a\n\x16TRUNCATION_UNSPECIFIED\x10\x00\x12\x12\n\x0eTRUNCATION_END\x10\x01\x12\x13\n\x0fTRUNCATION_NONE\x10\x02*\x8d\x01\n\x0f\x43\x61ndidateStatus\x12 \n\x1c\x43\x41NDIDATE_STATUS_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x43\x41NDIDATE_STATUS_SCORED\x10\x01\x12\x1a\n\x16\x43\x41NDIDATE_STATUS_EMPTY\x10\x02\x12\x1f\n\x1b\x43\x41NDIDATE_STATUS_NOT_FINITE\x10\x03\x32\xa1\x02\n\rRerankService\x12I\n\x06Rerank\x12\x1e.folio.rerank.v1.RerankRequest\x1a\x1f.folio.rerank.v1.RerankResponse\x12_\n\x0cStreamRerank\x12$.folio.rerank.v1.StreamRerankRequest\x1a%.folio.rerank.v1.StreamRerankResponse(\x01\x30\x01\x12\x64\n\x0fGetCapabilities\x12\'.folio.rerank.v1.GetCapabilitiesRequest\x1a(.folio.rerank.v1.GetCapabilitiesResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1c\x66olio/rerank/v1/rerank.proto\x12\x0f\x66olio.rerank.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1d\x66olio/common/v1/service.proto\x1a\x1a\x66olio/common/v1/step.proto\x1a\x1d\x66olio/common/v1/vectors.proto\")\n\x05Texts\x12 \n\x05texts\x18\x01 \x03(\tB\x11\xbaH\x0e\x92\x01\x0b\x10\x90N\"\x06r\x04(\x80\x80@\"\"\n\x08\x43hunkIds\x12\x16\n\x03ids\x18\x01 \x03(\x03\x42\t\xbaH\x06\x92\x01\x03\x10\x90N\"^\n\x0f\x44ocumentVectors\x12/\n\x06tokens\x18\x01 \x01(\x0b\x32\x17.folio.common.v1.MatrixB\x06\xbaH\x03\xc8\x01\x01\x12\x1a\n\x07lengths\x18\x02 \x03(\rB\t\xbaH\x06\x92\x01\x03\x10\x90N\"m\n\rRerankOptions\x12\r\n\x05top_n\x18\x01 \x01(\r\x12\x12\n\nalignments\x18\x02 \x01(\x08\x12\x39\n\ntruncation\x18\x03 \x01(\x0e\x32\x1b.folio.rerank.v1.TruncationB\x08\xbaH\x05\x82\x01\x02\x10\x01\"\xc5\x02\n\rRerankRequest\x12\x1b\n\x04text\x18\x01 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01(\x80\x80\x04H\x00\x12*\n\x07vectors\x18\x02 \x01(\x0b\x32\x17.folio.common.v1.MatrixH\x00\x12\'\n\x05texts\x18\x03 \x01(\x0b\x32\x16.folio.rerank.v1.TextsH\x01\x12.\n\tchunk_ids\x18\x04 \x01(\x0b\x32\x19.folio.rerank.v1.ChunkIdsH\x01\x12<\n\x10\x64ocument_vectors\x18\x05 \x01(\x0b\x32 .folio.rerank.v1.DocumentVectorsH\x01\x12/\n\x07options\x18\x06 \x01(\x0b\x32\x1e.folio.rerank.v1.RerankOptionsB\x0e\n\x05query\x12\x05\xbaH\x02\x08\x01\x42\x13\n\ncandidates\x12\x05\xbaH\x02\x08\x01\":\n\tAlignment\x12\x17\n\x0f\x64ocument_tokens\x18\x01 \x03(\r\x12\x14\n\x0csimilarities\x18\x02 \x03(\x02\"\xca\x01\n\x0fScoredCandidate\x12\r\n\x05index\x18\x01 \x01(\r\x12\r\n\x05score\x18\x02 \x01(\x02\x12\x17\n\x0fscore_per_token\x18\x03 \x01(\x02\x12\x0c\n\x04rank\x18\x04 \x01(\r\x12\x30\n\x06status\x18\x05 \x01(\x0e\x32 .folio.rerank.v1.CandidateStatus\x12\x11\n\ttruncated\x18\x06 \x01(\x08\x12-\n\talignment\x18\x07 \x01(\x0b\x32\x1a.folio.rerank.v1.Alignment\"\xaf\x01\n\x0eRerankResponse\x12\x31\n\x07results\x18\x01 \x03(\x0b\x32 .folio.rerank.v1.ScoredCandidate\x12\r\n\x05model\x18\x02 \x01(\t\x12\x14\n\x0cquery_tokens\x18\x03 \x01(\r\x12*\n\x05steps\x18\x04 \x03(\x0b\x32\x1b.folio.common.v1.StepReport\x12\x19\n\x11query_token_texts\x18\x05 \x03(\t\"r\n\x13StreamRerankRequest\x12\"\n\x0e\x63orrelation_id\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x01\x12\x37\n\x07request\x18\x02 \x01(\x0b\x32\x1e.folio.rerank.v1.RerankRequestB\x06\xbaH\x03\xd8\x01\x03\",\n\x0bRerankError\x12\x0c\n\x04\x63ode\x18\x01 \x01(\x05\x12\x0f\n\x07message\x18\x02 \x01(\t\"\x9d\x01\n\x14StreamRerankResponse\x12\x16\n\x0e\x63orrelation_id\x18\x01 \x01(\t\x12\x33\n\x08response\x18\x02 \x01(\x0b\x32\x1f.folio.rerank.v1.RerankResponseH\x00\x12-\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x1c.folio.rerank.v1.RerankErrorH\x00\x42\t\n\x07outcome\"\x18\n\x16GetCapabilitiesRequest\"\xb3\x01\n\x17GetCapabilitiesResponse\x12\x33\n\x0c\x63\x61pabilities\x18\x01 \x01(\x0b\x32\x1d.folio.common.v1.Capabilities\x12\x15\n\raccepts_texts\x18\x02 \x01(\x08\x12\x19\n\x11\x61\x63\x63\x65pts_chunk_ids\x18\x03 \x01(\x08\x12\x17\n\x0f\x61\x63\x63\x65pts_vectors\x18\x04 \x01(\x08\x12\x18\n\x10gives_alignments\x18\x05 \x01(\x08*Q\n\nTruncation\x12\x1a\n\x16TRUNCATION_UNSPECIFIED\x10\x00\x12\x12\n\x0eTRUNCATION_END\x10\x01\x12\x13\n\x0fTRUNCATION_NONE\x10\x02*\x8d\x01\n\x0f\x43\x61ndidateStatus\x12 \n\x1c\x43\x41NDIDATE_STATUS_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x43\x41NDIDATE_STATUS_SCORED\x10\x01\x12\x1a\n\x16\x43\x41NDIDATE_STATUS_EMPTY\x10\x02\x12\x1f\n\x1b\x43\x41NDIDATE_STATUS_NOT_FINITE\x10\x03\x32\xa1\x02\n\rRerankService\x12I\n\x06Rerank\x12\x1e.folio.rerank.v1.RerankRequest\x1a\x1f.folio.rerank.v1.RerankResponse\x12_\n\x0cStreamRerank\x12$.folio.rerank.v1.StreamRerankRequest\x1a%.folio.rerank.v1.StreamRerankResponse(\x01\x30\x01\x12\x64\n\x0fGetCapabilities\x12\'.folio.rerank.v1.GetCapabilitiesRequest\x1a(.folio.rerank.v1.GetCapabilitiesResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -50,44 +51,40 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RERANKREQUEST'].oneofs_by_name['candidates']._serialized_options = b'\272H\002\010\001'
   _globals['_RERANKREQUEST'].fields_by_name['text']._loaded_options = None
   _globals['_RERANKREQUEST'].fields_by_name['text']._serialized_options = b'\272H\010r\006\020\001(\200\200\004'
-  _globals['_RERANKRESPONSE_TIMINGSMSENTRY']._loaded_options = None
-  _globals['_RERANKRESPONSE_TIMINGSMSENTRY']._serialized_options = b'8\001'
   _globals['_STREAMRERANKREQUEST'].fields_by_name['correlation_id']._loaded_options = None
   _globals['_STREAMRERANKREQUEST'].fields_by_name['correlation_id']._serialized_options = b'\272H\007r\005\020\001\030\200\001'
   _globals['_STREAMRERANKREQUEST'].fields_by_name['request']._loaded_options = None
   _globals['_STREAMRERANKREQUEST'].fields_by_name['request']._serialized_options = b'\272H\003\330\001\003'
-  _globals['_TRUNCATION']._serialized_start=1799
-  _globals['_TRUNCATION']._serialized_end=1880
-  _globals['_CANDIDATESTATUS']._serialized_start=1883
-  _globals['_CANDIDATESTATUS']._serialized_end=2024
-  _globals['_TEXTS']._serialized_start=138
-  _globals['_TEXTS']._serialized_end=179
-  _globals['_CHUNKIDS']._serialized_start=181
-  _globals['_CHUNKIDS']._serialized_end=215
-  _globals['_DOCUMENTVECTORS']._serialized_start=217
-  _globals['_DOCUMENTVECTORS']._serialized_end=311
-  _globals['_RERANKOPTIONS']._serialized_start=313
-  _globals['_RERANKOPTIONS']._serialized_end=422
-  _globals['_RERANKREQUEST']._serialized_start=425
-  _globals['_RERANKREQUEST']._serialized_end=750
-  _globals['_ALIGNMENT']._serialized_start=752
-  _globals['_ALIGNMENT']._serialized_end=810
-  _globals['_SCOREDCANDIDATE']._serialized_start=813
-  _globals['_SCOREDCANDIDATE']._serialized_end=1015
-  _globals['_RERANKRESPONSE']._serialized_start=1018
-  _globals['_RERANKRESPONSE']._serialized_end=1267
-  _globals['_RERANKRESPONSE_TIMINGSMSENTRY']._serialized_start=1219
-  _globals['_RERANKRESPONSE_TIMINGSMSENTRY']._serialized_end=1267
-  _globals['_STREAMRERANKREQUEST']._serialized_start=1269
-  _globals['_STREAMRERANKREQUEST']._serialized_end=1383
-  _globals['_RERANKERROR']._serialized_start=1385
-  _globals['_RERANKERROR']._serialized_end=1429
-  _globals['_STREAMRERANKRESPONSE']._serialized_start=1432
-  _globals['_STREAMRERANKRESPONSE']._serialized_end=1589
-  _globals['_GETCAPABILITIESREQUEST']._serialized_start=1591
-  _globals['_GETCAPABILITIESREQUEST']._serialized_end=1615
-  _globals['_GETCAPABILITIESRESPONSE']._serialized_start=1618
-  _globals['_GETCAPABILITIESRESPONSE']._serialized_end=1797
-  _globals['_RERANKSERVICE']._serialized_start=2027
-  _globals['_RERANKSERVICE']._serialized_end=2316
+  _globals['_TRUNCATION']._serialized_start=1755
+  _globals['_TRUNCATION']._serialized_end=1836
+  _globals['_CANDIDATESTATUS']._serialized_start=1839
+  _globals['_CANDIDATESTATUS']._serialized_end=1980
+  _globals['_TEXTS']._serialized_start=168
+  _globals['_TEXTS']._serialized_end=209
+  _globals['_CHUNKIDS']._serialized_start=211
+  _globals['_CHUNKIDS']._serialized_end=245
+  _globals['_DOCUMENTVECTORS']._serialized_start=247
+  _globals['_DOCUMENTVECTORS']._serialized_end=341
+  _globals['_RERANKOPTIONS']._serialized_start=343
+  _globals['_RERANKOPTIONS']._serialized_end=452
+  _globals['_RERANKREQUEST']._serialized_start=455
+  _globals['_RERANKREQUEST']._serialized_end=780
+  _globals['_ALIGNMENT']._serialized_start=782
+  _globals['_ALIGNMENT']._serialized_end=840
+  _globals['_SCOREDCANDIDATE']._serialized_start=843
+  _globals['_SCOREDCANDIDATE']._serialized_end=1045
+  _globals['_RERANKRESPONSE']._serialized_start=1048
+  _globals['_RERANKRESPONSE']._serialized_end=1223
+  _globals['_STREAMRERANKREQUEST']._serialized_start=1225
+  _globals['_STREAMRERANKREQUEST']._serialized_end=1339
+  _globals['_RERANKERROR']._serialized_start=1341
+  _globals['_RERANKERROR']._serialized_end=1385
+  _globals['_STREAMRERANKRESPONSE']._serialized_start=1388
+  _globals['_STREAMRERANKRESPONSE']._serialized_end=1545
+  _globals['_GETCAPABILITIESREQUEST']._serialized_start=1547
+  _globals['_GETCAPABILITIESREQUEST']._serialized_end=1571
+  _globals['_GETCAPABILITIESRESPONSE']._serialized_start=1574
+  _globals['_GETCAPABILITIESRESPONSE']._serialized_end=1753
+  _globals['_RERANKSERVICE']._serialized_start=1983
+  _globals['_RERANKSERVICE']._serialized_end=2272
 # @@protoc_insertion_point(module_scope)

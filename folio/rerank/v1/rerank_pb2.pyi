@@ -4,7 +4,8 @@ isort:skip_file
 One contract for every reranker: colbert and crossencoder both serve it, so either can stand where the other did."""
 
 from collections import abc as _abc
-from folio.common.v1 import stage_pb2 as _stage_pb2
+from folio.common.v1 import service_pb2 as _service_pb2
+from folio.common.v1 import step_pb2 as _step_pb2
 from folio.common.v1 import vectors_pb2 as _vectors_pb2
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
@@ -279,30 +280,10 @@ Global___ScoredCandidate: _TypeAlias = ScoredCandidate  # noqa: Y015
 class RerankResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
-    @_typing.final
-    class TimingsMsEntry(_message.Message):
-        DESCRIPTOR: _descriptor.Descriptor
-
-        KEY_FIELD_NUMBER: _builtins.int
-        VALUE_FIELD_NUMBER: _builtins.int
-        key: _builtins.str
-        value: _builtins.float
-        def __init__(
-            self,
-            *,
-            key: _builtins.str = ...,
-            value: _builtins.float = ...,
-        ) -> None: ...
-        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
-        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-        def WhichOneof(self, oneof_group: _Never) -> None: ...
-
     RESULTS_FIELD_NUMBER: _builtins.int
     MODEL_FIELD_NUMBER: _builtins.int
     QUERY_TOKENS_FIELD_NUMBER: _builtins.int
-    TIMINGS_MS_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
     QUERY_TOKEN_TEXTS_FIELD_NUMBER: _builtins.int
     model: _builtins.str
     query_tokens: _builtins.int
@@ -312,8 +293,8 @@ class RerankResponse(_message.Message):
         """In the caller's order (of those kept by top_n)."""
 
     @_builtins.property
-    def timings_ms(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
-        """Time by part ("encode", "fetch", "score"), in milliseconds."""
+    def steps(self) -> _containers.RepeatedCompositeFieldContainer[_step_pb2.StepReport]:
+        """The time of each part: STEP_ENCODE, STEP_FETCH, STEP_SCORE, as far as they ran."""
 
     @_builtins.property
     def query_token_texts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -325,12 +306,12 @@ class RerankResponse(_message.Message):
         results: _abc.Iterable[Global___ScoredCandidate] | None = ...,
         model: _builtins.str = ...,
         query_tokens: _builtins.int = ...,
-        timings_ms: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
+        steps: _abc.Iterable[_step_pb2.StepReport] | None = ...,
         query_token_texts: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["model", b"model", "query_token_texts", b"query_token_texts", "query_tokens", b"query_tokens", "results", b"results", "timings_ms", b"timings_ms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["model", b"model", "query_token_texts", b"query_token_texts", "query_tokens", b"query_tokens", "results", b"results", "steps", b"steps"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -442,11 +423,11 @@ class GetCapabilitiesResponse(_message.Message):
     accepts_vectors: _builtins.bool
     gives_alignments: _builtins.bool
     @_builtins.property
-    def capabilities(self) -> _stage_pb2.Capabilities: ...
+    def capabilities(self) -> _service_pb2.Capabilities: ...
     def __init__(
         self,
         *,
-        capabilities: _stage_pb2.Capabilities | None = ...,
+        capabilities: _service_pb2.Capabilities | None = ...,
         accepts_texts: _builtins.bool = ...,
         accepts_chunk_ids: _builtins.bool = ...,
         accepts_vectors: _builtins.bool = ...,

@@ -5,11 +5,12 @@ Documents, their pages and chunks, and the search over them. Internal: the tenan
 
 from collections import abc as _abc
 from folio.common.v1 import document_pb2 as _document_pb2
-from folio.common.v1 import stage_pb2 as _stage_pb2
+from folio.common.v1 import query_pb2 as _query_pb2
+from folio.common.v1 import service_pb2 as _service_pb2
+from folio.common.v1 import step_pb2 as _step_pb2
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
-from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -20,30 +21,6 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
-
-class _QueryKind:
-    ValueType = _typing.NewType("ValueType", _builtins.int)
-    V: _TypeAlias = ValueType  # noqa: Y015
-
-class _QueryKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_QueryKind.ValueType], _builtins.type):
-    DESCRIPTOR: _descriptor.EnumDescriptor
-    QUERY_KIND_UNSPECIFIED: _QueryKind.ValueType  # 0
-    QUERY_KIND_QUESTION: _QueryKind.ValueType  # 1
-    QUERY_KIND_SYNONYMS: _QueryKind.ValueType  # 2
-    QUERY_KIND_PARAPHRASE: _QueryKind.ValueType  # 3
-    QUERY_KIND_HYPOTHETICAL: _QueryKind.ValueType  # 4
-    """A hypothetical answer: goes to the dense leg only."""
-
-class QueryKind(_QueryKind, metaclass=_QueryKindEnumTypeWrapper):
-    """Why a text is among the queries."""
-
-QUERY_KIND_UNSPECIFIED: QueryKind.ValueType  # 0
-QUERY_KIND_QUESTION: QueryKind.ValueType  # 1
-QUERY_KIND_SYNONYMS: QueryKind.ValueType  # 2
-QUERY_KIND_PARAPHRASE: QueryKind.ValueType  # 3
-QUERY_KIND_HYPOTHETICAL: QueryKind.ValueType  # 4
-"""A hypothetical answer: goes to the dense leg only."""
-Global___QueryKind: _TypeAlias = QueryKind  # noqa: Y015
 
 @_typing.final
 class IngestHeader(_message.Message):
@@ -136,14 +113,14 @@ class IngestProgress(_message.Message):
     STEP_FIELD_NUMBER: _builtins.int
     DONE_FIELD_NUMBER: _builtins.int
     TOTAL_FIELD_NUMBER: _builtins.int
-    step: _builtins.str
-    """"receive", "parse", "chunk", "embed", "store"."""
+    step: _step_pb2.Step.ValueType
+    """STEP_RECEIVE, STEP_PARSE, STEP_CHUNK, STEP_EMBED or STEP_STORE."""
     done: _builtins.int
     total: _builtins.int
     def __init__(
         self,
         *,
-        step: _builtins.str = ...,
+        step: _step_pb2.Step.ValueType = ...,
         done: _builtins.int = ...,
         total: _builtins.int = ...,
     ) -> None: ...
@@ -196,14 +173,14 @@ class IngestResult(_message.Message):
     @_builtins.property
     def document(self) -> _document_pb2.Document: ...
     @_builtins.property
-    def steps(self) -> _containers.RepeatedCompositeFieldContainer[_stage_pb2.StageReport]: ...
+    def steps(self) -> _containers.RepeatedCompositeFieldContainer[_step_pb2.StepReport]: ...
     def __init__(
         self,
         *,
         document: _document_pb2.Document | None = ...,
         version: _builtins.int = ...,
         unchanged: _builtins.bool = ...,
-        steps: _abc.Iterable[_stage_pb2.StageReport] | None = ...,
+        steps: _abc.Iterable[_step_pb2.StepReport] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["document", b"document"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
@@ -262,12 +239,13 @@ class Query(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     KIND_FIELD_NUMBER: _builtins.int
     text: _builtins.str
-    kind: Global___QueryKind.ValueType
+    kind: _query_pb2.QueryKind.ValueType
+    """Unspecified is a question."""
     def __init__(
         self,
         *,
         text: _builtins.str = ...,
-        kind: Global___QueryKind.ValueType = ...,
+        kind: _query_pb2.QueryKind.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
@@ -374,12 +352,12 @@ class SearchResponse(_message.Message):
         """Best first; equal scores by chunk id."""
 
     @_builtins.property
-    def steps(self) -> _containers.RepeatedCompositeFieldContainer[_stage_pb2.StageReport]: ...
+    def steps(self) -> _containers.RepeatedCompositeFieldContainer[_step_pb2.StepReport]: ...
     def __init__(
         self,
         *,
         hits: _abc.Iterable[Global___Hit] | None = ...,
-        steps: _abc.Iterable[_stage_pb2.StageReport] | None = ...,
+        steps: _abc.Iterable[_step_pb2.StepReport] | None = ...,
         corrected_words: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
@@ -397,12 +375,12 @@ class GetPassagesRequest(_message.Message):
     CHUNK_IDS_FIELD_NUMBER: _builtins.int
     MAX_PASSAGE_TOKENS_FIELD_NUMBER: _builtins.int
     MAX_TOTAL_TOKENS_FIELD_NUMBER: _builtins.int
-    WITHOUT_PARENTS_FIELD_NUMBER: _builtins.int
+    HITS_ONLY_FIELD_NUMBER: _builtins.int
     max_passage_tokens: _builtins.int
     """Tokens of one passage and of all; 0 for the defaults (2,000 and 8,000)."""
     max_total_tokens: _builtins.int
-    without_parents: _builtins.bool
-    """The chunks themselves, not the sections around them."""
+    hits_only: _builtins.bool
+    """The hits themselves, each a passage of its own, not the sections around them."""
     @_builtins.property
     def chunk_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Hits, best first."""
@@ -413,11 +391,11 @@ class GetPassagesRequest(_message.Message):
         chunk_ids: _abc.Iterable[_builtins.int] | None = ...,
         max_passage_tokens: _builtins.int = ...,
         max_total_tokens: _builtins.int = ...,
-        without_parents: _builtins.bool = ...,
+        hits_only: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunk_ids", b"chunk_ids", "max_passage_tokens", b"max_passage_tokens", "max_total_tokens", b"max_total_tokens", "without_parents", b"without_parents"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunk_ids", b"chunk_ids", "hits_only", b"hits_only", "max_passage_tokens", b"max_passage_tokens", "max_total_tokens", b"max_total_tokens"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -452,7 +430,7 @@ Global___PageStart: _TypeAlias = PageStart  # noqa: Y015
 
 @_typing.final
 class Passage(_message.Message):
-    """A section, or the part of it around the hits: what a generator reads."""
+    """A section, the part of it around the hits, or a hit alone: what a generator reads."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -814,7 +792,7 @@ class RenderPageResponse(_message.Message):
 Global___RenderPageResponse: _TypeAlias = RenderPageResponse  # noqa: Y015
 
 @_typing.final
-class ListScopesRequest(_message.Message):
+class GetVocabularyRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     def __init__(
@@ -826,10 +804,10 @@ class ListScopesRequest(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___ListScopesRequest: _TypeAlias = ListScopesRequest  # noqa: Y015
+Global___GetVocabularyRequest: _TypeAlias = GetVocabularyRequest  # noqa: Y015
 
 @_typing.final
-class ScopeDocument(_message.Message):
+class VocabularyDocument(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
@@ -860,10 +838,10 @@ class ScopeDocument(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___ScopeDocument: _TypeAlias = ScopeDocument  # noqa: Y015
+Global___VocabularyDocument: _TypeAlias = VocabularyDocument  # noqa: Y015
 
 @_typing.final
-class ListScopesResponse(_message.Message):
+class GetVocabularyResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     COLLECTIONS_FIELD_NUMBER: _builtins.int
@@ -874,7 +852,7 @@ class ListScopesResponse(_message.Message):
     @_builtins.property
     def kinds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
-    def documents(self) -> _containers.RepeatedCompositeFieldContainer[Global___ScopeDocument]:
+    def documents(self) -> _containers.RepeatedCompositeFieldContainer[Global___VocabularyDocument]:
         """The newest 2,000."""
 
     def __init__(
@@ -882,7 +860,7 @@ class ListScopesResponse(_message.Message):
         *,
         collections: _abc.Iterable[_builtins.str] | None = ...,
         kinds: _abc.Iterable[_builtins.str] | None = ...,
-        documents: _abc.Iterable[Global___ScopeDocument] | None = ...,
+        documents: _abc.Iterable[Global___VocabularyDocument] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
@@ -890,7 +868,7 @@ class ListScopesResponse(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___ListScopesResponse: _TypeAlias = ListScopesResponse  # noqa: Y015
+Global___GetVocabularyResponse: _TypeAlias = GetVocabularyResponse  # noqa: Y015
 
 @_typing.final
 class LogQueryRequest(_message.Message):
@@ -899,59 +877,34 @@ class LogQueryRequest(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     OUTCOME_FIELD_NUMBER: _builtins.int
     QUESTION_FIELD_NUMBER: _builtins.int
-    STAGES_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
     EGRESS_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
-    outcome: _builtins.str
+    outcome: _query_pb2.Outcome.ValueType
     question: _builtins.str
     """Stored only where the organization's retention allows text."""
     @_builtins.property
-    def stages(self) -> _containers.RepeatedCompositeFieldContainer[_stage_pb2.StageReport]: ...
+    def steps(self) -> _containers.RepeatedCompositeFieldContainer[_step_pb2.StepReport]: ...
     @_builtins.property
-    def egress(self) -> _containers.RepeatedCompositeFieldContainer[Global___EgressEntry]:
+    def egress(self) -> _containers.RepeatedCompositeFieldContainer[_service_pb2.Egress]:
         """Where any text left the suite: one entry for each provider and purpose."""
 
     def __init__(
         self,
         *,
         request_id: _builtins.str = ...,
-        outcome: _builtins.str = ...,
+        outcome: _query_pb2.Outcome.ValueType = ...,
         question: _builtins.str = ...,
-        stages: _abc.Iterable[_stage_pb2.StageReport] | None = ...,
-        egress: _abc.Iterable[Global___EgressEntry] | None = ...,
+        steps: _abc.Iterable[_step_pb2.StepReport] | None = ...,
+        egress: _abc.Iterable[_service_pb2.Egress] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["egress", b"egress", "outcome", b"outcome", "question", b"question", "request_id", b"request_id", "stages", b"stages"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["egress", b"egress", "outcome", b"outcome", "question", b"question", "request_id", b"request_id", "steps", b"steps"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___LogQueryRequest: _TypeAlias = LogQueryRequest  # noqa: Y015
-
-@_typing.final
-class EgressEntry(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    PROVIDER_FIELD_NUMBER: _builtins.int
-    PURPOSE_FIELD_NUMBER: _builtins.int
-    BYTES_SENT_FIELD_NUMBER: _builtins.int
-    provider: _builtins.str
-    purpose: _builtins.str
-    bytes_sent: _builtins.int
-    def __init__(
-        self,
-        *,
-        provider: _builtins.str = ...,
-        purpose: _builtins.str = ...,
-        bytes_sent: _builtins.int = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bytes_sent", b"bytes_sent", "provider", b"provider", "purpose", b"purpose"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___EgressEntry: _TypeAlias = EgressEntry  # noqa: Y015
 
 @_typing.final
 class LogQueryResponse(_message.Message):
@@ -989,11 +942,11 @@ class GetCapabilitiesResponse(_message.Message):
 
     CAPABILITIES_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def capabilities(self) -> _stage_pb2.Capabilities: ...
+    def capabilities(self) -> _service_pb2.Capabilities: ...
     def __init__(
         self,
         *,
-        capabilities: _stage_pb2.Capabilities | None = ...,
+        capabilities: _service_pb2.Capabilities | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["capabilities", b"capabilities"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...

@@ -79,10 +79,10 @@ class RetrieverServiceStub(object):
                 request_serializer=folio_dot_retriever_dot_v1_dot_retriever__pb2.RenderPageRequest.SerializeToString,
                 response_deserializer=folio_dot_retriever_dot_v1_dot_retriever__pb2.RenderPageResponse.FromString,
                 _registered_method=True)
-        self.ListScopes = channel.unary_unary(
-                '/folio.retriever.v1.RetrieverService/ListScopes',
-                request_serializer=folio_dot_retriever_dot_v1_dot_retriever__pb2.ListScopesRequest.SerializeToString,
-                response_deserializer=folio_dot_retriever_dot_v1_dot_retriever__pb2.ListScopesResponse.FromString,
+        self.GetVocabulary = channel.unary_unary(
+                '/folio.retriever.v1.RetrieverService/GetVocabulary',
+                request_serializer=folio_dot_retriever_dot_v1_dot_retriever__pb2.GetVocabularyRequest.SerializeToString,
+                response_deserializer=folio_dot_retriever_dot_v1_dot_retriever__pb2.GetVocabularyResponse.FromString,
                 _registered_method=True)
         self.LogQuery = channel.unary_unary(
                 '/folio.retriever.v1.RetrieverService/LogQuery',
@@ -159,8 +159,8 @@ class RetrieverServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def ListScopes(self, request, context):
-        """The vocabulary of filters: collections, kinds, titles. For finding the scope in a question.
+    def GetVocabulary(self, request, context):
+        """What a question may name: collections, kinds, titles. For finding the scope in a question.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -227,10 +227,10 @@ def add_RetrieverServiceServicer_to_server(servicer, server):
                     request_deserializer=folio_dot_retriever_dot_v1_dot_retriever__pb2.RenderPageRequest.FromString,
                     response_serializer=folio_dot_retriever_dot_v1_dot_retriever__pb2.RenderPageResponse.SerializeToString,
             ),
-            'ListScopes': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListScopes,
-                    request_deserializer=folio_dot_retriever_dot_v1_dot_retriever__pb2.ListScopesRequest.FromString,
-                    response_serializer=folio_dot_retriever_dot_v1_dot_retriever__pb2.ListScopesResponse.SerializeToString,
+            'GetVocabulary': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetVocabulary,
+                    request_deserializer=folio_dot_retriever_dot_v1_dot_retriever__pb2.GetVocabularyRequest.FromString,
+                    response_serializer=folio_dot_retriever_dot_v1_dot_retriever__pb2.GetVocabularyResponse.SerializeToString,
             ),
             'LogQuery': grpc.unary_unary_rpc_method_handler(
                     servicer.LogQuery,
@@ -497,7 +497,7 @@ class RetrieverService(object):
             _registered_method=True)
 
     @staticmethod
-    def ListScopes(request,
+    def GetVocabulary(request,
             target,
             options=(),
             channel_credentials=None,
@@ -510,9 +510,9 @@ class RetrieverService(object):
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/folio.retriever.v1.RetrieverService/ListScopes',
-            folio_dot_retriever_dot_v1_dot_retriever__pb2.ListScopesRequest.SerializeToString,
-            folio_dot_retriever_dot_v1_dot_retriever__pb2.ListScopesResponse.FromString,
+            '/folio.retriever.v1.RetrieverService/GetVocabulary',
+            folio_dot_retriever_dot_v1_dot_retriever__pb2.GetVocabularyRequest.SerializeToString,
+            folio_dot_retriever_dot_v1_dot_retriever__pb2.GetVocabularyResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -47,8 +47,8 @@ class RetrieverServiceStub:
     DeleteDocument: _grpc.UnaryUnaryMultiCallable[_retriever_pb2.DeleteDocumentRequest, _retriever_pb2.DeleteDocumentResponse]
     RenderPage: _grpc.UnaryUnaryMultiCallable[_retriever_pb2.RenderPageRequest, _retriever_pb2.RenderPageResponse]
     """A page as PNG, with regions highlighted. FAILED_PRECONDITION: the document is not a PDF."""
-    ListScopes: _grpc.UnaryUnaryMultiCallable[_retriever_pb2.ListScopesRequest, _retriever_pb2.ListScopesResponse]
-    """The vocabulary of filters: collections, kinds, titles. For finding the scope in a question."""
+    GetVocabulary: _grpc.UnaryUnaryMultiCallable[_retriever_pb2.GetVocabularyRequest, _retriever_pb2.GetVocabularyResponse]
+    """What a question may name: collections, kinds, titles. For finding the scope in a question."""
     LogQuery: _grpc.UnaryUnaryMultiCallable[_retriever_pb2.LogQueryRequest, _retriever_pb2.LogQueryResponse]
     """Adds what a question left behind to the query log (no text unless the organization's retention allows it)."""
     GetCapabilities: _grpc.UnaryUnaryMultiCallable[_retriever_pb2.GetCapabilitiesRequest, _retriever_pb2.GetCapabilitiesResponse]
@@ -72,8 +72,8 @@ class RetrieverServiceAsyncStub(RetrieverServiceStub):
     DeleteDocument: _aio.UnaryUnaryMultiCallable[_retriever_pb2.DeleteDocumentRequest, _retriever_pb2.DeleteDocumentResponse]  # type: ignore[assignment]
     RenderPage: _aio.UnaryUnaryMultiCallable[_retriever_pb2.RenderPageRequest, _retriever_pb2.RenderPageResponse]  # type: ignore[assignment]
     """A page as PNG, with regions highlighted. FAILED_PRECONDITION: the document is not a PDF."""
-    ListScopes: _aio.UnaryUnaryMultiCallable[_retriever_pb2.ListScopesRequest, _retriever_pb2.ListScopesResponse]  # type: ignore[assignment]
-    """The vocabulary of filters: collections, kinds, titles. For finding the scope in a question."""
+    GetVocabulary: _aio.UnaryUnaryMultiCallable[_retriever_pb2.GetVocabularyRequest, _retriever_pb2.GetVocabularyResponse]  # type: ignore[assignment]
+    """What a question may name: collections, kinds, titles. For finding the scope in a question."""
     LogQuery: _aio.UnaryUnaryMultiCallable[_retriever_pb2.LogQueryRequest, _retriever_pb2.LogQueryResponse]  # type: ignore[assignment]
     """Adds what a question left behind to the query log (no text unless the organization's retention allows it)."""
     GetCapabilities: _aio.UnaryUnaryMultiCallable[_retriever_pb2.GetCapabilitiesRequest, _retriever_pb2.GetCapabilitiesResponse]  # type: ignore[assignment]
@@ -150,12 +150,12 @@ class RetrieverServiceServicer(metaclass=_abc_1.ABCMeta):
         """A page as PNG, with regions highlighted. FAILED_PRECONDITION: the document is not a PDF."""
 
     @_abc_1.abstractmethod
-    def ListScopes(
+    def GetVocabulary(
         self,
-        request: _retriever_pb2.ListScopesRequest,
+        request: _retriever_pb2.GetVocabularyRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_retriever_pb2.ListScopesResponse, _abc.Awaitable[_retriever_pb2.ListScopesResponse]]:
-        """The vocabulary of filters: collections, kinds, titles. For finding the scope in a question."""
+    ) -> _typing.Union[_retriever_pb2.GetVocabularyResponse, _abc.Awaitable[_retriever_pb2.GetVocabularyResponse]]:
+        """What a question may name: collections, kinds, titles. For finding the scope in a question."""
 
     @_abc_1.abstractmethod
     def LogQuery(

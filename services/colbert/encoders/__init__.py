@@ -7,6 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from services.rpc.providers import Worker
+
 Matrix = NDArray[np.float32]
 
 
@@ -23,11 +25,9 @@ class Encoded:
     truncated: bool = False
 
 
-class Encoder(Protocol):
+class Encoder(Worker, Protocol):
     """A late-interaction model. Its methods block; they are called in an executor, one at a time."""
 
-    provider: str
-    model: str
     revision: str
     dim: int
     # Tokens that are read of a query and of a document, special tokens included.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from services.colbert.encoders import Encoded
+from services.colbert.encoders import Encoded, Encoder
 from services.colbert.settings import ColbertSettings
 from services.minilm.model import MiniLM
 from services.minilm.settings import MiniLMSettings
@@ -20,6 +20,7 @@ class MiniLMEncoder:
     """
 
     provider = "minilm"
+    local = True
 
     def __init__(self, model: MiniLM, query_length: int, document_length: int) -> None:
         self._model = model
@@ -30,7 +31,7 @@ class MiniLMEncoder:
         self.document_length = min(document_length, model.max_positions)
 
     @classmethod
-    def create(cls, settings: ColbertSettings) -> "MiniLMEncoder":
+    def create(cls, settings: ColbertSettings) -> Encoder:
         model = MiniLM.load(MiniLMSettings())
         return cls(model, settings.query_length or 256, settings.document_length or 512)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from pylate.models import ColBERT
 
-from services.colbert.encoders import Encoded
+from services.colbert.encoders import Encoded, Encoder
 from services.colbert.settings import ColbertSettings
 from services.rpc.errors import FailedPrecondition
 
@@ -21,6 +21,7 @@ class PyLateEncoder:
     """A ColBERT on the CPU, in fp32, or on a GPU where PyTorch finds one."""
 
     provider = "pylate"
+    local = True
 
     def __init__(self, model: Any, name: str, revision: str) -> None:
         self._model = model
@@ -31,7 +32,7 @@ class PyLateEncoder:
         self.document_length = int(model.document_length)
 
     @classmethod
-    def create(cls, settings: ColbertSettings) -> "PyLateEncoder":
+    def create(cls, settings: ColbertSettings) -> Encoder:
         """FailedPrecondition where no checkpoint is named or its vectors do not suit the kernel."""
         if not settings.model:
             raise FailedPrecondition("the encoder pylate needs FOLIO_COLBERT_MODEL")

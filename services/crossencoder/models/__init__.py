@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Protocol
 
 from services.outbound.failures import unreadable
+from services.rpc.providers import Worker
 
 
 class ScoreType(Enum):
@@ -23,13 +24,9 @@ class PairScore:
     truncated: bool = False
 
 
-class PairScorer(Protocol):
+class PairScorer(Worker, Protocol):
     """A cross-encoder. `start` comes first, once; `score` may run many times at once."""
 
-    provider: str
-    # Whether the texts stay inside the suite.
-    local: bool
-    model: str
     revision: str
     score_type: ScoreType
     # Pairs that one call takes.

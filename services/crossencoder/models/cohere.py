@@ -6,7 +6,7 @@ import cohere
 import httpx
 from cohere.core.api_error import ApiError
 
-from services.crossencoder.models import PairScore, ScoreType, in_order
+from services.crossencoder.models import PairScore, PairScorer, ScoreType, in_order
 from services.crossencoder.settings import CrossEncoderSettings
 from services.outbound.failures import from_status, unreachable, unreadable
 from services.rpc.errors import FailedPrecondition, FolioError
@@ -35,7 +35,7 @@ class CohereScorer:
         self._client = cohere.AsyncClientV2(api_key=key, base_url=url or None)
 
     @classmethod
-    def create(cls, settings: CrossEncoderSettings) -> "CohereScorer":
+    def create(cls, settings: CrossEncoderSettings) -> PairScorer:
         key = settings.cohere_api_key.get_secret_value()
         if not key or not settings.model:
             raise FailedPrecondition(

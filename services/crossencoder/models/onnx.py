@@ -10,7 +10,7 @@ import numpy as np
 import onnxruntime  # type: ignore[import-untyped]
 from tokenizers import Encoding, Tokenizer
 
-from services.crossencoder.models import PairScore, ScoreType
+from services.crossencoder.models import PairScore, PairScorer, ScoreType
 from services.crossencoder.settings import CrossEncoderSettings
 from services.rpc.errors import FailedPrecondition, Internal, InvalidArgument
 
@@ -51,7 +51,7 @@ class OnnxScorer:
         self._executor = ThreadPoolExecutor(1, "crossencoder")
 
     @classmethod
-    def create(cls, settings: CrossEncoderSettings) -> "OnnxScorer":
+    def create(cls, settings: CrossEncoderSettings) -> PairScorer:
         """Reads the folder. FailedPrecondition where a file is missing or it is no cross-encoder."""
         folder = Path(settings.model)
         graph = next(

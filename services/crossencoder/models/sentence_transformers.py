@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from sentence_transformers import CrossEncoder
 
-from services.crossencoder.models import PairScore, ScoreType
+from services.crossencoder.models import PairScore, PairScorer, ScoreType
 from services.crossencoder.settings import CrossEncoderSettings
 from services.rpc.errors import FailedPrecondition, InvalidArgument
 
@@ -29,7 +29,7 @@ class SentenceTransformersScorer:
         self._executor = ThreadPoolExecutor(1, "crossencoder")
 
     @classmethod
-    def create(cls, settings: CrossEncoderSettings) -> "SentenceTransformersScorer":
+    def create(cls, settings: CrossEncoderSettings) -> PairScorer:
         """FailedPrecondition where the model gives more than one number a pair."""
         if not settings.model:
             raise FailedPrecondition("set FOLIO_CROSSENCODER_MODEL to use sentence-transformers")

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from services.crossencoder.models import PairScore, ScoreType, in_order
+from services.crossencoder.models import PairScore, PairScorer, ScoreType, in_order
 from services.crossencoder.settings import CrossEncoderSettings
 from services.outbound.failures import unreadable
 from services.outbound.json_api import JsonApi
@@ -35,7 +35,7 @@ class TeiScorer:
         self._api = JsonApi(_NAME, url, advice=_ADVICE)
 
     @classmethod
-    def create(cls, settings: CrossEncoderSettings) -> "TeiScorer":
+    def create(cls, settings: CrossEncoderSettings) -> PairScorer:
         if not settings.reranker_url:
             raise FailedPrecondition("set RERANKER_URL to use tei")
         return cls(settings.reranker_url, settings.model, settings.batch_pairs)

@@ -6,7 +6,7 @@ import aiohttp
 from voyageai.client_async import AsyncClient
 from voyageai.error import APIConnectionError, Timeout, VoyageError
 
-from services.crossencoder.models import PairScore, ScoreType, in_order
+from services.crossencoder.models import PairScore, PairScorer, ScoreType, in_order
 from services.crossencoder.settings import CrossEncoderSettings
 from services.outbound.failures import MALFORMED, from_status, unreachable, unreadable
 from services.rpc.errors import FailedPrecondition, FolioError, InvalidArgument
@@ -36,7 +36,7 @@ class VoyageScorer:
         self._client = AsyncClient(api_key=key, max_retries=0, base_url=url or None)
 
     @classmethod
-    def create(cls, settings: CrossEncoderSettings) -> "VoyageScorer":
+    def create(cls, settings: CrossEncoderSettings) -> PairScorer:
         key = settings.voyage_api_key.get_secret_value()
         if not key or not settings.model:
             raise FailedPrecondition(

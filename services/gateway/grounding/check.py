@@ -43,11 +43,15 @@ class Quote:
 
 @dataclass(frozen=True)
 class CheckedSentence:
-    """A sentence, safe to show, with the quotes that hold; `reasons` says why it is not grounded, if it is not."""
+    """A sentence, safe to show, with the quotes that hold; `reasons` says why it is not grounded, if it is not.
+
+    `judged`: a judge has read it beside its quotes.
+    """
 
     text: str
     quotes: tuple[Quote, ...]
     reasons: tuple[str, ...] = ()
+    judged: bool = False
 
 
 @dataclass(frozen=True)

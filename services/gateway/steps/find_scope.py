@@ -3,6 +3,7 @@
 import time
 from dataclasses import dataclass
 
+from folio.common.v1 import step_pb2
 from folio.retriever.v1 import retriever_pb2
 from services.gateway.request import Call
 from services.gateway.scope import (
@@ -43,8 +44,8 @@ class Vocabularies:
         if kept is not None and time.monotonic() - kept[0] < self._seconds:
             return kept[1]
         reply = await self._retriever.call(
-            self._retriever.stub.ListScopes,
-            retriever_pb2.ListScopesRequest(),
+            self._retriever.stub.GetVocabulary,
+            retriever_pb2.GetVocabularyRequest(),
             call.deadline.share(PART),
         )
         vocabulary = Vocabulary(
@@ -63,14 +64,14 @@ class Vocabularies:
 
 
 async def find_scope(
-    call: Call, vocabularies: Vocabularies, question: str, caller: Restriction, ignored: bool
+    call: Call, vocabularies: Vocabularies, question: str, caller: Restriction
 ) -> Scoped:
     """The caller's restriction with the scope found in the question, where the caller set nothing."""
-    if ignored or not call.plan.scope:
-        call.account.skip("scope", "switched off")
+    if not call.plan.scope:
+        call.account.report.skip(step_pb2.STEP_SCOPE, "switched off")
         return Scoped(caller)
     result = Scoped(caller)
-    with call.account.step("scope") as step:
+    with call.account.report.step(step_pb2.STEP_SCOPE) as step:
         scope = find(question, await vocabularies.current(call))
         if scope is not None:
             both, yields = combine(scope.restriction, caller)

@@ -1,14 +1,16 @@
 """Has the answer written, and checks each sentence as it comes."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
+from folio.common.v1 import service_pb2, step_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.generator.v1 import generator_pb2
+from folio.generator.v1.generator_pb2 import FINISH_CUT_SHORT, FINISH_UNSPECIFIED
 from folio.retriever.v1 import retriever_pb2
 from services.gateway import citations
-from services.gateway.egress import Ledger
+from services.gateway.egress import providers_of, record
 from services.gateway.grounding.check import (
     MAX_SENTENCES,
     CheckedSentence,
@@ -19,28 +21,47 @@ from services.gateway.grounding.check import (
 from services.gateway.grounding.quotes import SourceText
 from services.gateway.request import Call
 from services.gateway.stages import Generator
-from services.rpc.errors import Internal
+from services.rpc import rules
+from services.rpc.errors import Code, FolioError
 
 PART = 0.85
-MAX_TEXT_BYTES = 262144
+MAX_TEXT_BYTES = rules.max_bytes(generator_pb2.Source, "text")
+MAX_HITS = rules.max_items(generator_pb2.Source, "hits")
 MAX_TITLE_CHARACTERS = 1000
+
+_REASONS = {
+    Code.UNAVAILABLE: gateway_pb2.UNAVAILABLE_REASON_UNREACHABLE,
+    Code.DEADLINE_EXCEEDED: gateway_pb2.UNAVAILABLE_REASON_SLOW,
+    Code.RESOURCE_EXHAUSTED: gateway_pb2.UNAVAILABLE_REASON_OVERLOADED,
+    Code.ABORTED: gateway_pb2.UNAVAILABLE_REASON_BROKE_OFF,
+}
+_MESSAGES = {
+    gateway_pb2.UNAVAILABLE_REASON_NOT_CONFIGURED: "No generator is configured, so no answer was written.",
+    gateway_pb2.UNAVAILABLE_REASON_UNREACHABLE: "The generator cannot be reached at the moment.",
+    gateway_pb2.UNAVAILABLE_REASON_SLOW: "The generator did not answer in time.",
+    gateway_pb2.UNAVAILABLE_REASON_OVERLOADED: "The generator has too much to do at the moment.",
+    gateway_pb2.UNAVAILABLE_REASON_BROKE_OFF: "The generator broke off before the answer was whole.",
+    gateway_pb2.UNAVAILABLE_REASON_FAILED: "The generator failed.",
+}
 
 
 @dataclass
 class Draft:
-    """What the generator made. `finish` is unspecified and `failure` says why, if it did not end well."""
+    """What the generator made, and how it ended; or an `objection` to it, whatever it holds.
+
+    Where nothing could be made, `unavailable` says why.
+    """
 
     checked: list[CheckedSentence] = field(default_factory=list)
     finish: "generator_pb2.Finish.ValueType" = generator_pb2.FINISH_UNSPECIFIED
-    failure: str = ""
-    detail: str = ""
+    objection: str = ""
     provider: str = ""
+    unavailable: gateway_pb2.Unavailable | None = None
 
 
 async def generate(
     call: Call,
     generator: Generator | None,
-    ledger: Ledger,
     question: str,
     passages: Sequence[retriever_pb2.Passage],
     relevance: Sequence[float],
@@ -50,10 +71,9 @@ async def generate(
     """The answer, each sentence checked against the passages; with `show_progress`, those that hold are sent."""
     draft = Draft()
     if generator is None:
-        call.account.skip("generate", "no generator is configured")
-        draft.failure = "no generator is configured: no answer was made"
+        call.account.report.skip(step_pb2.STEP_GENERATE, "no generator is configured")
+        draft.unavailable = unavailable(gateway_pb2.UNAVAILABLE_REASON_NOT_CONFIGURED)
         return draft
-    texts = [SourceText(passage.text, passage.char_start) for passage in passages]
     request = generator_pb2.AnswerRequest(
         question=question,
         sources=[
@@ -61,46 +81,102 @@ async def generate(
         ],
         max_output_tokens=max_output_tokens,
     )
-    with call.account.step("generate") as step:
-        draft.failure = "the generator failed: no whole answer was made"
-        await ledger.note(call.account, generator, "answer", request)
-        streamed: list[generator_pb2.AnswerSentence] = []
-        async for reply in generator.stream(
-            generator.stub.Answer, request, call.deadline.share(PART)
+    with call.account.report.step(step_pb2.STEP_GENERATE) as step:
+        try:
+            result = await _ask(call, generator, request, passages, draft, show_progress)
+        except FolioError as error:
+            draft.unavailable = _outage(error, begun=bool(draft.checked))
+            raise
+        if result is not None:
+            step.model = result.model
+            call.account.spend(result.usage)
+        if not draft.objection and (
+            result is None or result.finish in (FINISH_UNSPECIFIED, FINISH_CUT_SHORT)
         ):
-            if reply.HasField("sentence"):
-                streamed.append(reply.sentence)
-                if len(streamed) > MAX_SENTENCES:
-                    raise Internal(f"the generator wrote more than {MAX_SENTENCES} sentences")
-                # Tens of milliseconds over long sources: not on the loop that answers everybody.
-                checked = await asyncio.to_thread(check_sentence, _draft(reply.sentence), texts)
-                draft.checked.append(checked)
-                if show_progress and not checked.reasons:
-                    call.account.emit(
-                        gateway_pb2.StreamAskResponse(
-                            sentence=citations.sentence(checked, passages)
-                        )
-                    )
-            elif reply.HasField("result"):
-                result = reply.result
-                step.model = result.model
-                call.account.spend(result.usage)
-                draft.finish, draft.detail = result.finish, result.detail
-                draft.provider, draft.failure = result.provider, ""
-                if list(result.sentences) != streamed:
-                    draft.failure = "the generator's result is not what it streamed"
-        if draft.finish == generator_pb2.FINISH_UNSPECIFIED:
-            step.degrade("the generator's stream ended without a result")
-        elif draft.finish == generator_pb2.FINISH_CUT_SHORT:
-            step.degrade(draft.detail or "the provider's stream was cut short")
+            step.degrade((result and result.detail) or "the answer broke off")
+            draft.unavailable = unavailable(gateway_pb2.UNAVAILABLE_REASON_BROKE_OFF)
     return draft
+
+
+async def _ask(
+    call: Call,
+    generator: Generator,
+    request: generator_pb2.AnswerRequest,
+    passages: Sequence[retriever_pb2.Passage],
+    draft: Draft,
+    show_progress: bool,
+) -> generator_pb2.AnswerResult | None:
+    """One call of the generator, in the ledger before it is made: a result, if one came."""
+    first, *others = await providers_of(
+        generator, service_pb2.PURPOSE_ANSWER, call.deadline.share(PART)
+    )
+    record(call.account, first, request.ByteSize())
+    result = None
+    try:
+        replies = generator.stream(generator.stub.Answer, request, call.deadline.share(PART))
+        result = await _read(call, replies, passages, draft, show_progress)
+        return result
+    finally:
+        # Unless the first one answered, the question may have gone to the others too.
+        if result is None or (result.provider, result.model) != (first.provider, first.model):
+            for provider in others:
+                record(call.account, provider, request.ByteSize())
+
+
+async def _read(
+    call: Call,
+    replies: AsyncIterator[generator_pb2.AnswerResponse],
+    passages: Sequence[retriever_pb2.Passage],
+    draft: Draft,
+    show_progress: bool,
+) -> generator_pb2.AnswerResult | None:
+    """Checks the sentences as they come, into the draft. Gives the result that ended them, if one came."""
+    texts = [SourceText(passage.text, passage.char_start) for passage in passages]
+    streamed: list[generator_pb2.AnswerSentence] = []
+    result = None
+    async for reply in replies:
+        if reply.HasField("sentence"):
+            streamed.append(reply.sentence)
+            if len(streamed) > MAX_SENTENCES:
+                draft.objection = f"the answer has more than {MAX_SENTENCES} sentences"
+                break
+            # Tens of milliseconds over long sources: not on the loop that answers everybody.
+            checked = await asyncio.to_thread(check_sentence, _draft(reply.sentence), texts)
+            draft.checked.append(checked)
+            if show_progress and not checked.reasons:
+                sentence = citations.sentence(checked, passages)
+                call.account.emit(gateway_pb2.StreamAskResponse(sentence=sentence))
+        elif reply.HasField("result"):
+            result = reply.result
+            draft.provider = result.provider
+            if list(result.sentences) == streamed:
+                draft.finish = result.finish
+            else:
+                draft.objection = "the generator's result is not what it streamed"
+    return result
+
+
+def _outage(error: FolioError, *, begun: bool) -> gateway_pb2.Unavailable:
+    reason = _REASONS.get(error.code, gateway_pb2.UNAVAILABLE_REASON_FAILED)
+    if begun and error.code is not Code.DEADLINE_EXCEEDED:
+        reason = gateway_pb2.UNAVAILABLE_REASON_BROKE_OFF
+    return unavailable(reason, error.retry_after_s)
+
+
+def unavailable(
+    reason: "gateway_pb2.UnavailableReason.ValueType", retry_after_s: float | None = None
+) -> gateway_pb2.Unavailable:
+    """No answer could be made, and why."""
+    return gateway_pb2.Unavailable(
+        reason=reason, message=_MESSAGES[reason], retry_after_s=retry_after_s
+    )
 
 
 def _source(index: int, passage: retriever_pb2.Passage, relevance: float) -> generator_pb2.Source:
     size = len(passage.text)
     spans = [
         (max(0, hit.char_start - passage.char_start), min(size, hit.char_end - passage.char_start))
-        for hit in passage.hits[:100]
+        for hit in passage.hits[:MAX_HITS]
     ]
     return generator_pb2.Source(
         index=index,

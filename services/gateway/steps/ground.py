@@ -1,55 +1,48 @@
 """Judges a whole answer: in code always, by a second model where asked for."""
 
 import asyncio
+from dataclasses import replace
 
+from folio.common.v1 import service_pb2, step_pb2
 from folio.generator.v1 import generator_pb2
-from services.gateway.egress import Ledger
+from services.gateway.egress import note
 from services.gateway.grounding.check import CheckedSentence, Verdict, conclude
 from services.gateway.grounding.factual import facts
 from services.gateway.request import Call
 from services.gateway.stages import Generator
 from services.gateway.steps.generate import Draft
+from services.rpc import rules
 
 PART = 0.7
-MAX_EVIDENCE = 20
+MAX_EVIDENCE = rules.max_items(generator_pb2.JudgeRequest, "evidence")
 # Sentences judged at once: a long answer must not fill the generator's queue and so escape its judge.
 AT_ONCE = 4
 
-_UNFINISHED = {
-    generator_pb2.FINISH_MAX_TOKENS: "the answer was cut off by the limit of its length",
-    generator_pb2.FINISH_CUT_SHORT: "the answer was cut short",
-    generator_pb2.FINISH_UNSPECIFIED: "the answer did not end",
-}
+CUT_OFF = "the answer was cut off by the limit of its length"
 
 
 async def ground(
-    call: Call, generator: Generator | None, ledger: Ledger, draft: Draft, threshold: float
+    call: Call, generator: Generator | None, draft: Draft, threshold: float
 ) -> Verdict:
     """The verdict. An answer that is not whole is not grounded, whatever its sentences."""
     verdict = conclude(draft.checked)
-    with call.account.step("ground") as step:
-        unfinished = draft.failure or _UNFINISHED.get(draft.finish, "")
-        if unfinished:
+    with call.account.report.step(step_pb2.STEP_GROUND) as step:
+        objection = draft.objection
+        if not objection and draft.finish == generator_pb2.FINISH_MAX_TOKENS:
+            objection = CUT_OFF
+        if objection:
             # Of an answer without sentences the check says that it is empty; why it is, is the better reason.
             others = verdict.reasons if draft.checked else ()
-            verdict = Verdict(verdict.sentences, (unfinished, *others))
+            verdict = Verdict(verdict.sentences, (objection, *others))
         if verdict.grounded and call.plan.judge and generator is not None:
-            described = await generator.described(call.deadline.share(PART))
-            if not described.judges:
-                step.degrade("a judge was asked for, and the generator has none")
+            if (await generator.described(call.deadline.share(PART))).judges:
+                verdict = await _judged(call, generator, verdict, threshold)
             else:
-                # A judge of another name than the generator's model runs inside the stage.
-                about = described.capabilities
-                sent = about.details.get("judge") == about.model
-                verdict = await _judged(
-                    call, generator, ledger if sent else None, verdict, threshold
-                )
+                step.degrade("a judge was asked for, and the generator has none")
     return verdict
 
 
-async def _judged(
-    call: Call, generator: Generator, ledger: Ledger | None, verdict: Verdict, threshold: float
-) -> Verdict:
+async def _judged(call: Call, generator: Generator, verdict: Verdict, threshold: float) -> Verdict:
     """Every sentence that states a fact is read beside its quotes; one that finds too little support fails."""
     places = asyncio.Semaphore(AT_ONCE)
 
@@ -59,8 +52,8 @@ async def _judged(
             evidence=[quote.text for quote in sentence.quotes[:MAX_EVIDENCE]],
         )
         async with places:
-            if ledger is not None:
-                await ledger.note(call.account, generator, "judge", request)
+            seconds = call.deadline.share(PART)
+            await note(call.account, generator, service_pb2.PURPOSE_JUDGE, request, seconds)
             reply = await generator.call(generator.stub.Judge, request, call.deadline.share(PART))
         call.account.spend(reply.usage)
         return reply.support
@@ -80,4 +73,11 @@ async def _judged(
         for (number, _), task in zip(judged, tasks, strict=True)
         if not task.result() >= threshold
     )
-    return Verdict(verdict.sentences, reasons)
+    read = {number for number, _ in judged}
+    return Verdict(
+        tuple(
+            replace(sentence, judged=number in read)
+            for number, sentence in enumerate(verdict.sentences, 1)
+        ),
+        reasons,
+    )

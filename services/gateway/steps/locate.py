@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 
+from folio.common.v1 import step_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.retriever.v1 import retriever_pb2
 from services.gateway.request import Call
 from services.gateway.stages import Retriever
+from services.rpc import rules
 
 PART = 0.7
-MAX_SPANS = 200
+MAX_SPANS = rules.max_items(retriever_pb2.LocateQuotesRequest, "spans")
 
 
 async def locate(
@@ -18,7 +20,7 @@ async def locate(
     cited = [citation for sentence in sentences for citation in sentence.citations][:MAX_SPANS]
     if not cited:
         return
-    with call.account.step("locate"):
+    with call.account.report.step(step_pb2.STEP_LOCATE):
         reply = await retriever.call(
             retriever.stub.LocateQuotes,
             retriever_pb2.LocateQuotesRequest(

@@ -5,18 +5,20 @@ import logging
 from collections import Counter
 from collections.abc import Iterable
 
+from folio.common.v1 import query_pb2, service_pb2, step_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.retriever.v1 import retriever_pb2
+from folio.words import word
 from services.gateway.request import Call
 from services.gateway.stages import Retriever
-from services.rpc import identity
+from services.rpc import identity, rules
 from services.rpc.errors import FolioError
 
 log = logging.getLogger("folio.gateway")
 
 PART = 0.5
 LEAST_S, MOST_S = 0.5, 1.0
-MAX_ENTRIES = 40
+MAX_STEPS = rules.max_items(retriever_pb2.LogQueryRequest, "steps")
 
 
 async def log_query(
@@ -29,8 +31,9 @@ async def log_query(
 
     A ledger that cannot be written loses no answer, but it is an error in the log: egress must not go unrecorded.
     """
-    outcome = reply.WhichOneof("outcome") or ""
-    log.info("ask", extra={**_line(call), "outcome": outcome})
+    name = reply.WhichOneof("outcome") or ""
+    log.info("ask", extra={**_line(call), "outcome": name})
+    outcome = query_pb2.Outcome.Value(f"OUTCOME_{name.upper()}")
     await _write(call, retriever, outcome, request.question)
 
 
@@ -38,10 +41,10 @@ async def log_unfinished(
     call: Call, retriever: Retriever, request: gateway_pb2.AskRequest, error: BaseException
 ) -> None:
     """Logs a question that ended without a reply; in the query log only where text has left the suite for it."""
-    outcome = "failed"
+    outcome = query_pb2.OUTCOME_FAILED
     if isinstance(error, asyncio.CancelledError):
-        outcome = "cancelled"
-    log.info("ask", extra={**_line(call), "outcome": outcome})
+        outcome = query_pb2.OUTCOME_CANCELLED
+    log.info("ask", extra={**_line(call), "outcome": word(query_pb2.Outcome, outcome)})
     if call.account.egress:
         await _write(call, retriever, outcome, request.question)
 
@@ -50,10 +53,12 @@ async def log_search(call: Call, retriever: Retriever, query: str, results: int)
     """Logs a finished search; in the query log only where text has left the suite for it."""
     log.info("search", extra={**_line(call), "results": results})
     if call.account.egress:
-        await _write(call, retriever, "searched", query)
+        await _write(call, retriever, query_pb2.OUTCOME_SEARCHED, query)
 
 
-async def _write(call: Call, retriever: Retriever, outcome: str, question: str) -> None:
+async def _write(
+    call: Call, retriever: Retriever, outcome: "query_pb2.Outcome.ValueType", question: str
+) -> None:
     account = call.account
     try:
         await retriever.call(
@@ -62,7 +67,7 @@ async def _write(call: Call, retriever: Retriever, outcome: str, question: str) 
                 request_id=call.request_id,
                 outcome=outcome,
                 question=question,
-                stages=account.reports[:MAX_ENTRIES],
+                steps=account.report.steps[:MAX_STEPS],
                 egress=_entries(account.egress),
             ),
             # A second at most; half a second even where the question took all its time.
@@ -75,13 +80,13 @@ async def _write(call: Call, retriever: Retriever, outcome: str, question: str) 
         )
 
 
-def _entries(egress: Iterable[gateway_pb2.Egress]) -> list[retriever_pb2.EgressEntry]:
+def _entries(egress: Iterable[service_pb2.Egress]) -> list[service_pb2.Egress]:
     """One for each provider and purpose: a judge is asked once a sentence, and the log takes only forty."""
-    sent: Counter[tuple[str, str]] = Counter()
+    sent: Counter[tuple[str, service_pb2.Purpose.ValueType]] = Counter()
     for entry in egress:
         sent[entry.provider, entry.purpose] += entry.bytes_sent
     return [
-        retriever_pb2.EgressEntry(provider=provider, purpose=purpose, bytes_sent=size)
+        service_pb2.Egress(provider=provider, purpose=purpose, bytes_sent=size)
         for (provider, purpose), size in sent.items()
     ]
 
@@ -92,6 +97,12 @@ def _line(call: Call) -> dict[str, object]:
         "request_id": call.request_id,
         "organization_id": identity.current().organization_id,
         "ms": round(account.elapsed_ms, 1),
-        "stages_ms": {report.stage: round(report.elapsed_ms, 1) for report in account.reports},
-        "egress": [(entry.provider, entry.purpose, entry.bytes_sent) for entry in account.egress],
+        "steps_ms": {
+            word(step_pb2.Step, step.step): round(step.elapsed_ms, 1)
+            for step in account.report.steps
+        },
+        "egress": [
+            (entry.provider, word(service_pb2.Purpose, entry.purpose), entry.bytes_sent)
+            for entry in account.egress
+        ],
     }

@@ -1,6 +1,6 @@
 """Fetches what the generator reads: the sections around the hits, or the chunks themselves."""
 
-from folio.common.v1 import document_pb2
+from folio.common.v1 import document_pb2, step_pb2
 from folio.retriever.v1 import retriever_pb2
 from services.gateway.hits import Hits
 from services.gateway.request import Call
@@ -15,20 +15,20 @@ async def passages(
 ) -> list[retriever_pb2.Passage]:
     """Passages, ranked by their best hit. If they cannot be had, the chunks stand in for them."""
     found: list[retriever_pb2.Passage] = []
-    with call.account.step("parents") as step:
+    with call.account.report.step(step_pb2.STEP_PASSAGES) as step:
         reply = await retriever.call(
             retriever.stub.GetPassages,
             retriever_pb2.GetPassagesRequest(
                 chunk_ids=[hit.chunk.id for hit in hits.items],
                 max_passage_tokens=settings.max_passage_tokens,
                 max_total_tokens=settings.max_total_tokens,
-                without_parents=not call.plan.parents,
+                hits_only=not call.plan.passages,
             ),
             call.deadline.share(PART),
         )
         found = [passage for passage in reply.passages if passage.text.strip() and passage.hits]
-        if not call.plan.parents:
-            step.reason = "switched off: the chunks are read"
+        if not call.plan.passages:
+            step.reason = "switched off: the hits alone are read"
     return found or [_alone(hit.chunk) for hit in hits.items if hit.chunk.body.strip()]
 
 

@@ -2,9 +2,10 @@
 
 import math
 
-from folio.common.v1 import stage_pb2
+from folio.common.v1 import service_pb2, step_pb2
 from folio.rerank.v1 import rerank_pb2
-from services.gateway.egress import Ledger
+from folio.words import word
+from services.gateway.egress import note
 from services.gateway.hits import Hit, Hits
 from services.gateway.request import Call
 from services.gateway.route import Scored
@@ -16,49 +17,56 @@ PART = 0.5
 
 async def rerank(
     call: Call,
-    name: str,
+    step: "step_pb2.Step.ValueType",
     reranker: Reranker | None,
-    ledger: Ledger,
     question: str,
     hits: Hits,
     keep: int,
 ) -> Hits:
     """The best `keep` of the hits by this reranker; on any failure the first `keep` in the order they had."""
-    reason = _why_not(call, name, reranker, hits)
+    reason = _why_not(call, step, reranker, hits)
     if reason or reranker is None:
-        call.account.skip(name, reason)
+        call.account.report.skip(step, reason)
         return hits.first(keep)
     result = hits.first(keep)
-    with call.account.step(name) as step:
+    with call.account.report.step(step) as running:
         described = await reranker.described(call.deadline.share(PART))
         request = rerank_pb2.RerankRequest(text=question)
         if described.accepts_chunk_ids:
             request.chunk_ids.ids.extend(hit.chunk.id for hit in hits.items)
         else:
             request.texts.texts.extend(hit.chunk.body for hit in hits.items)
-        await ledger.note(call.account, reranker, "rerank", request)
+        await note(
+            call.account, reranker, service_pb2.PURPOSE_RERANK, request, call.deadline.share(PART)
+        )
         reply = await reranker.call(reranker.stub.Rerank, request, call.deadline.share(PART))
-        step.model = reply.model
-        ordered = _ordered(reply, hits, described.capabilities.score_type, name)
-        call.account.rank(name, ordered.ranking())
+        running.model = reply.model
+        ordered = _ordered(reply, hits, described.capabilities.score_type, step)
+        call.account.rankings.append(ordered.ranking())
         result = ordered.first(keep)
     return result
 
 
-def _why_not(call: Call, name: str, reranker: Reranker | None, hits: Hits) -> str:
+def _why_not(
+    call: Call, step: "step_pb2.Step.ValueType", reranker: Reranker | None, hits: Hits
+) -> str:
     if reranker is None:
         return "not configured"
-    if not getattr(call.plan, name):
+    if not getattr(call.plan, word(step_pb2.Step, step)):
         return "switched off"
-    if call.plan.exact and name == "colbert":
+    if call.plan.exact and step == step_pb2.STEP_COLBERT:
         return "exact search has scored everything already"
     return "" if len(hits) else "nothing to rank"
 
 
 def _ordered(
-    reply: rerank_pb2.RerankResponse, hits: Hits, kind: "stage_pb2.ScoreType.ValueType", name: str
+    reply: rerank_pb2.RerankResponse,
+    hits: Hits,
+    kind: "service_pb2.ScoreType.ValueType",
+    step: "step_pb2.Step.ValueType",
 ) -> Hits:
     """The hits in the reranker's order. A reply that is no order of the hits is an error, never a silent order."""
+    name = word(step_pb2.Step, step)
     results = sorted(reply.results, key=lambda result: result.rank)
     if sorted(result.index for result in results) != list(range(len(hits))):
         raise Internal(f"{name} returned something other than one score per candidate")
@@ -66,10 +74,10 @@ def _ordered(
         raise Internal(f"{name} returned a score that is not a number")
     if not any(result.status == rerank_pb2.CANDIDATE_STATUS_SCORED for result in results):
         raise Internal(f"{name} could score no candidate")
-    per_token = kind == stage_pb2.SCORE_TYPE_MAXSIM_SUM
+    per_token = kind == service_pb2.SCORE_TYPE_MAXSIM_SUM
     return Hits(
         items=tuple(Hit(hits.items[result.index].chunk, result.score) for result in results),
-        scored_by=name,
+        scored_by=step,
         scored=Scored(
             reply.model,
             "score_per_token" if per_token else "score",

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from folio.common.v1 import service_pb2, step_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.generator.v1 import generator_pb2
-from services.gateway.account import SKIPPED
-from services.gateway.egress import Ledger
+from services.gateway.egress import note
 from services.gateway.request import Call
 from services.gateway.stages import Generator
 
@@ -32,19 +32,18 @@ class Rewritten:
 async def rewrite(
     call: Call,
     generator: Generator | None,
-    ledger: Ledger,
     question: str,
     history: Sequence[gateway_pb2.Message],
 ) -> Rewritten:
     """The standalone question. On any failure the question as it was asked, and the account says so."""
     if not call.plan.rewrite:
-        call.account.skip("rewrite", "switched off")
+        call.account.report.skip(step_pb2.STEP_REWRITE, "switched off")
         return Rewritten(question)
     if generator is None:
-        call.account.skip("rewrite", "no generator is configured")
+        call.account.report.skip(step_pb2.STEP_REWRITE, "no generator is configured")
         return Rewritten(question)
     result = Rewritten(question)
-    with call.account.step("rewrite") as step:
+    with call.account.report.step(step_pb2.STEP_REWRITE) as step:
         request = generator_pb2.RewriteRequest(
             question=question,
             history=[
@@ -56,12 +55,18 @@ async def rewrite(
         # Without a conversation there is nothing to resolve, and no model is asked.
         described = await generator.described(call.deadline.share(PART))
         if described.rewrites_with_model and request.history:
-            await ledger.note(call.account, generator, "rewrite", request)
+            await note(
+                call.account,
+                generator,
+                service_pb2.PURPOSE_REWRITE,
+                request,
+                call.deadline.share(PART),
+            )
         reply = await generator.call(generator.stub.Rewrite, request, call.deadline.share(PART))
         call.account.spend(reply.usage)
         step.model = reply.method
         if reply.unchanged:
-            step.status, step.reason = SKIPPED, "the question stands alone"
+            step.skip("the question stands alone")
         if reply.degraded_reason:
             step.degrade(reply.degraded_reason)
         standalone = reply.standalone_question.strip()

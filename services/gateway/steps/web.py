@@ -1,20 +1,21 @@
 """Searches the web, where a rule of the operator allows it. Its results are labelled and never mixed with documents."""
 
+from folio.common.v1 import service_pb2, step_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.generator.v1 import generator_pb2
-from services.gateway.egress import Ledger
+from services.gateway.egress import providers_of, record
 from services.gateway.grounding.text import neutralise
 from services.gateway.request import Call
 from services.gateway.scope import Restriction
 from services.gateway.settings import GatewaySettings
 from services.gateway.stages import Generator
 from services.gateway.web_rules import WebRules
-from services.rpc import identity
+from services.rpc import identity, rules
 from services.rpc.errors import FailedPrecondition
 
 PART = 0.8
 RESULTS = 5
-MAX_QUERY_BYTES = 2048
+MAX_QUERY_BYTES = rules.max_bytes(generator_pb2.SearchWebRequest, "query")
 
 
 def why_not(
@@ -37,27 +38,30 @@ def why_not(
 
 
 async def search_web(
-    call: Call, generator: Generator | None, ledger: Ledger, question: str
+    call: Call, generator: Generator | None, question: str
 ) -> gateway_pb2.WebAnswer | None:
     """Web results, or None if there are none."""
     if generator is None:
         return None
     answer = None
-    with call.account.step("web") as step:
+    with call.account.report.step(step_pb2.STEP_WEB) as step:
         if not (await generator.described(call.deadline.share(PART))).searches_web:
             raise FailedPrecondition("the generator has no web search configured")
+        provider, *_ = await providers_of(
+            generator, service_pb2.PURPOSE_SEARCH_WEB, call.deadline.share(PART)
+        )
         query = question.encode()[:MAX_QUERY_BYTES]
-        provider, sent = "web", len(query)
+        sent = len(query)
         try:
             reply = await generator.call(
                 generator.stub.SearchWeb,
                 generator_pb2.SearchWebRequest(query=query.decode(errors="ignore"), limit=RESULTS),
                 call.deadline.share(PART),
             )
-            provider, sent = reply.provider or provider, reply.bytes_sent
+            sent = reply.bytes_sent
         finally:
             # Whatever became of the call, the question may have left the suite.
-            ledger.record(call.account, provider, "web search", sent)
+            record(call.account, provider, sent)
         call.account.spend(reply.usage)
         results = [
             gateway_pb2.WebResult(

@@ -2,21 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Protocol
 
+from folio.common.v1 import query_pb2
+from folio.generator.v1 import generator_pb2
 from services.generator.answers import NOTHING, Usage
+from services.rpc import rules
 from services.rpc.deadline import Deadline
+from services.rpc.providers import Worker
 
-MAX_VARIANTS = 3
-
-
-class Method(Enum):
-    """How a variant is made."""
-
-    SYNONYMS = "synonyms"
-    MULTI_QUERY = "multi_query"
-    HYDE = "hyde"
+MAX_VARIANTS = rules.most(generator_pb2.ExpandRequest, "max_variants")
 
 
 @dataclass(frozen=True)
@@ -24,27 +19,27 @@ class Variant:
     """One other wording."""
 
     text: str
-    method: Method
+    kind: "query_pb2.QueryKind.ValueType"
 
 
 @dataclass(frozen=True)
 class Expansion:
-    """At most MAX_VARIANTS variants. `degraded_reason`: a method that was asked for and not done."""
+    """At most MAX_VARIANTS variants. `degraded_reason`: a kind that was asked for and not made."""
 
     variants: tuple[Variant, ...] = ()
     usage: Usage = NOTHING
     degraded_reason: str = ""
 
 
-class Expander(Protocol):
+class Expander(Worker, Protocol):
     """Never fails for want of a model: it says what it left out."""
 
-    methods: tuple[Method, ...]
+    kinds: "tuple[query_pb2.QueryKind.ValueType, ...]"
 
     async def expand(
         self,
         question: str,
-        methods: Sequence[Method],
+        kinds: "Sequence[query_pb2.QueryKind.ValueType]",
         limit: int,
         organization_id: int,
         deadline: Deadline,

@@ -8,8 +8,10 @@ import json
 import re
 from collections.abc import Sequence
 
+from folio import words
+from folio.common.v1 import query_pb2
 from services.generator.answers import NOTHING, Usage
-from services.generator.expand import MAX_VARIANTS, Expansion, Method, Variant
+from services.generator.expand import MAX_VARIANTS, Expansion, Variant
 from services.generator.expand.synonyms import SynonymExpander
 from services.generator.models import Completer
 from services.rpc.deadline import Deadline
@@ -30,32 +32,34 @@ Reply with the passage and nothing else."""
 class ModelExpander:
     """See Expander: synonyms first, then the model's variants in what room is left."""
 
-    methods: tuple[Method, ...] = (Method.SYNONYMS, Method.MULTI_QUERY, Method.HYDE)
+    kinds: "tuple[query_pb2.QueryKind.ValueType, ...]" = (
+        query_pb2.QUERY_KIND_SYNONYMS,
+        query_pb2.QUERY_KIND_MULTI_QUERY,
+        query_pb2.QUERY_KIND_HYDE,
+    )
 
-    def __init__(self, synonyms: SynonymExpander, model: Completer, seconds: float) -> None:
+    def __init__(self, synonyms: SynonymExpander, llm: Completer, seconds: float) -> None:
         self._synonyms = synonyms
-        self._model = model
+        self.provider, self.model, self.local = llm.provider, llm.model, llm.local
+        self._llm = llm
         self._seconds = seconds
 
     async def expand(
         self,
         question: str,
-        methods: Sequence[Method],
+        kinds: "Sequence[query_pb2.QueryKind.ValueType]",
         limit: int,
         organization_id: int,
         deadline: Deadline,
     ) -> Expansion:
         limit = min(limit, MAX_VARIANTS)
-        by_file = [method for method in methods if method is Method.SYNONYMS]
-        by_model = [method for method in methods if method is not Method.SYNONYMS]
+        by_file = [kind for kind in kinds if kind == query_pb2.QUERY_KIND_SYNONYMS]
+        by_model = [kind for kind in kinds if kind != query_pb2.QUERY_KIND_SYNONYMS]
         first = await self._synonyms.expand(question, by_file, limit, organization_id, deadline)
         made = await asyncio.gather(
-            *(
-                self._make(method, question[:MAX_QUESTION_CHARS], limit, deadline)
-                for method in by_model
-            )
+            *(self._make(kind, question[:MAX_QUESTION_CHARS], limit, deadline) for kind in by_model)
         )
-        # One of each method before a second of any, so that no method crowds out another.
+        # One of each kind before a second of any, so that no kind crowds out another.
         queues = [list(first.variants), *(list(expansion.variants) for expansion in made)]
         found: dict[str, Variant] = {}
         while any(queues):
@@ -71,13 +75,17 @@ class ModelExpander:
         return Expansion(tuple(found.values())[:limit], usage, "; ".join(reasons))
 
     async def _make(
-        self, method: Method, question: str, limit: int, deadline: Deadline
+        self,
+        kind: "query_pb2.QueryKind.ValueType",
+        question: str,
+        limit: int,
+        deadline: Deadline,
     ) -> Expansion:
-        hyde = method is Method.HYDE
+        hyde, name = kind == query_pb2.QUERY_KIND_HYDE, words.word(query_pb2.QueryKind, kind)
         try:
             seconds = min(self._seconds, deadline.share(SHARE))
             async with asyncio.timeout(seconds):
-                done = await self._model.complete(
+                done = await self._llm.complete(
                     _HYDE if hyde else _MULTI_QUERY.format(count=limit),
                     question,
                     max_tokens=300,
@@ -85,11 +93,11 @@ class ModelExpander:
                 )
         except (FolioError, TimeoutError) as error:
             why = error.message if isinstance(error, FolioError) else "the model took too long"
-            return Expansion(degraded_reason=f"{method.value}: {why}")
+            return Expansion(degraded_reason=f"{name}: {why}")
         texts = [done.text] if hyde else _strings(done.text)
         kept = [" ".join(text.split())[:MAX_VARIANT_CHARS] for text in texts if text.strip()]
-        reason = "" if kept else f"{method.value}: the model did not reply in the agreed form"
-        return Expansion(tuple(Variant(text, method) for text in kept[:limit]), done.usage, reason)
+        reason = "" if kept else f"{name}: the model did not reply in the agreed form"
+        return Expansion(tuple(Variant(text, kind) for text in kept[:limit]), done.usage, reason)
 
 
 def _strings(reply: str) -> list[str]:

@@ -15,7 +15,9 @@ from pathlib import Path
 
 import yaml
 
-from services.generator.expand import MAX_VARIANTS, Expansion, Method, Variant
+from folio import words
+from folio.common.v1 import query_pb2
+from services.generator.expand import MAX_VARIANTS, Expansion, Variant
 from services.rpc.deadline import Deadline
 from services.rpc.errors import FailedPrecondition
 
@@ -134,9 +136,12 @@ class SynonymFolder:
 
 
 class SynonymExpander:
-    """See Expander: synonyms only; the methods that need a model are left out, and it says so."""
+    """See Expander: synonyms only; the kinds that need a model are left out, and it says so."""
 
-    methods: tuple[Method, ...] = (Method.SYNONYMS,)
+    provider = "synonyms"
+    model = ""
+    local = True
+    kinds: "tuple[query_pb2.QueryKind.ValueType, ...]" = (query_pb2.QUERY_KIND_SYNONYMS,)
 
     def __init__(self, folder: SynonymFolder) -> None:
         self._folder = folder
@@ -144,24 +149,24 @@ class SynonymExpander:
     async def expand(
         self,
         question: str,
-        methods: Sequence[Method],
+        kinds: "Sequence[query_pb2.QueryKind.ValueType]",
         limit: int,
         organization_id: int,
         deadline: Deadline,
     ) -> Expansion:
         reasons = [
-            f"{method.value} needs a language model, and none is configured"
-            for method in methods
-            if method is not Method.SYNONYMS
+            f"{words.word(query_pb2.QueryKind, kind)} needs a language model, and none is configured"
+            for kind in kinds
+            if kind != query_pb2.QUERY_KIND_SYNONYMS
         ]
         variants: tuple[Variant, ...] = ()
-        if Method.SYNONYMS in methods:
+        if query_pb2.QUERY_KIND_SYNONYMS in kinds:
             texts, problem = await asyncio.to_thread(
                 self._texts, organization_id, question, min(limit, MAX_VARIANTS)
             )
             if problem:
                 reasons.append(f"synonyms: {problem}")
-            variants = tuple(Variant(text, Method.SYNONYMS) for text in texts)
+            variants = tuple(Variant(text, query_pb2.QUERY_KIND_SYNONYMS) for text in texts)
         return Expansion(variants, degraded_reason="; ".join(reasons))
 
     def _texts(self, organization_id: int, question: str, limit: int) -> tuple[list[str], str]:

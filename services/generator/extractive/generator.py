@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from services.generator.answers import Finish, Result, Sentence, Source, Usage
+from services.generator.answers import Finish, Generator, Result, Sentence, Source, Usage
 from services.generator.extractive.choice import choose, sentences
 from services.generator.extractive.confidence import coefficients
 from services.generator.extractive.editions import out_of_date
@@ -40,7 +40,7 @@ class ExtractiveGenerator:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="extractive")
 
     @classmethod
-    def create(cls, settings: GeneratorSettings) -> "ExtractiveGenerator":
+    def create(cls, settings: GeneratorSettings) -> Generator:
         return cls(
             MiniLM.load(),
             max_windows=settings.extractive_windows,

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from services.generator.answers import NOTHING, Usage
 from services.rpc.deadline import Deadline
+from services.rpc.providers import Worker
 
 JUDGES = {
     "alignment": "services.generator.judges.alignment:AlignmentJudge",
@@ -22,10 +23,8 @@ class Judgement:
     usage: Usage = NOTHING
 
 
-class Judge(Protocol):
+class Judge(Worker, Protocol):
     """Made by `create(settings, models)`. Raises FolioError where it cannot judge; never guesses."""
-
-    model: str
 
     async def judge(
         self, sentence: str, evidence: Sequence[str], deadline: Deadline

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from native import maxsim
 from services.generator.extractive.confidence import Logistic
 from services.generator.extractive.features import Encoder
-from services.generator.judges import Judgement
+from services.generator.judges import Judge, Judgement
 from services.generator.models import Models
 from services.generator.sentences import split
 from services.generator.settings import GeneratorSettings
@@ -43,6 +43,8 @@ MAX_SENTENCES = 200
 class AlignmentJudge:
     """See Judge."""
 
+    provider = "alignment"
+    local = True
     model = "alignment (all-MiniLM-L6-v2 late interaction)"
 
     def __init__(self, encoder: Encoder) -> None:
@@ -51,7 +53,7 @@ class AlignmentJudge:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="judge")
 
     @classmethod
-    def create(cls, settings: GeneratorSettings, models: Models) -> "AlignmentJudge":
+    def create(cls, settings: GeneratorSettings, models: Models) -> Judge:
         return cls(MiniLM.load())
 
     async def judge(self, sentence: str, evidence: Sequence[str], deadline: Deadline) -> Judgement:

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from services.generator.judges import Judgement
+from services.generator.judges import Judge, Judgement
 from services.generator.models import Completer, Models
 from services.generator.providers import PROVIDERS
 from services.generator.settings import GeneratorSettings
@@ -23,12 +23,12 @@ class LlmJudge:
     """See Judge."""
 
     def __init__(self, model: Completer, seconds: float) -> None:
-        self.model = model.model
+        self.provider, self.model, self.local = model.provider, model.model, model.local
         self._model = model
         self._seconds = seconds
 
     @classmethod
-    def create(cls, settings: GeneratorSettings, models: Models) -> "LlmJudge":
+    def create(cls, settings: GeneratorSettings, models: Models) -> Judge:
         if settings.generator not in PROVIDERS:
             raise FailedPrecondition(
                 f"the llm judge needs FOLIO_GENERATOR to be one of: {', '.join(sorted(PROVIDERS))}"

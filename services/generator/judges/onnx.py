@@ -13,7 +13,7 @@ import numpy as np
 import onnxruntime  # type: ignore[import-untyped]
 from tokenizers import Tokenizer
 
-from services.generator.judges import Judgement
+from services.generator.judges import Judge, Judgement
 from services.generator.models import Models
 from services.generator.settings import GeneratorSettings
 from services.rpc.deadline import Deadline
@@ -24,6 +24,9 @@ MAX_TOKENS = 512
 
 class OnnxJudge:
     """See Judge. The support of a sentence is its best entailment by any piece of evidence."""
+
+    provider = "onnx"
+    local = True
 
     def __init__(self, folder: Path) -> None:
         try:
@@ -56,7 +59,7 @@ class OnnxJudge:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="judge")
 
     @classmethod
-    def create(cls, settings: GeneratorSettings, models: Models) -> "OnnxJudge":
+    def create(cls, settings: GeneratorSettings, models: Models) -> Judge:
         if settings.judge_dir is None:
             raise FailedPrecondition("set FOLIO_JUDGE_DIR to the folder of the onnx judge")
         return cls(settings.judge_dir)

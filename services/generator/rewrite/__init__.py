@@ -6,6 +6,7 @@ from typing import Protocol
 
 from services.generator.answers import NOTHING, Usage
 from services.rpc.deadline import Deadline
+from services.rpc.providers import Worker
 
 # Only the last turns count.
 MAX_TURNS = 6
@@ -34,7 +35,7 @@ class Rewrite:
     degraded_reason: str = ""
 
 
-class Rewriter(Protocol):
+class Rewriter(Worker, Protocol):
     """`history` is oldest first."""
 
     async def rewrite(

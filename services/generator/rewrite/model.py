@@ -28,8 +28,9 @@ to, {"clarify": "the one short question to ask the user"}."""
 class ModelRewriter:
     """See Rewriter. `seconds` bounds the call; a message that stands alone calls nothing."""
 
-    def __init__(self, model: Completer, seconds: float) -> None:
-        self._model = model
+    def __init__(self, llm: Completer, seconds: float) -> None:
+        self.provider, self.model, self.local = llm.provider, llm.model, llm.local
+        self._llm = llm
         self._seconds = seconds
 
     async def rewrite(self, question: str, history: Sequence[Turn], deadline: Deadline) -> Rewrite:
@@ -41,7 +42,7 @@ class ModelRewriter:
         try:
             seconds = min(self._seconds, deadline.share(SHARE))
             async with asyncio.timeout(seconds):
-                done = await self._model.complete(
+                done = await self._llm.complete(
                     _SYSTEM, _prompt(question, turns), max_tokens=300, seconds=seconds
                 )
             usage = done.usage
@@ -72,7 +73,7 @@ class ModelRewriter:
         clarify, standalone = reply.get("clarify"), reply.get("question")
         if isinstance(clarify, str) and clarify.strip():
             return Rewrite(
-                clarification=clarify.strip()[:500], method=self._model.model, usage=done.usage
+                clarification=clarify.strip()[:500], method=self._llm.model, usage=done.usage
             )
         if (
             not isinstance(standalone, str)
@@ -85,7 +86,7 @@ class ModelRewriter:
         return Rewrite(
             standalone=standalone,
             unchanged=standalone == question.strip() and not needs_history(question),
-            method=self._model.model,
+            method=self._llm.model,
             usage=done.usage,
         )
 

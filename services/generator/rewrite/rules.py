@@ -20,6 +20,10 @@ MAX_BEFORE_NAME = 15
 class RulesRewriter:
     """See Rewriter. No waiting, no usage."""
 
+    provider = "rules"
+    model = ""
+    local = True
+
     async def rewrite(self, question: str, history: Sequence[Turn], deadline: Deadline) -> Rewrite:
         return rewrite(question, history)
 

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from services.generator.answers import NOTHING, Usage
 from services.rpc.deadline import Deadline
+from services.rpc.providers import Worker
 
 WEB_SEARCHES = {
     "searxng": "services.generator.websearch.searxng:SearxngSearch",
@@ -31,11 +32,7 @@ class WebResults:
     usage: Usage = NOTHING
 
 
-class WebSearch(Protocol):
+class WebSearch(Worker, Protocol):
     """Made by `create(settings, models)`. Raises FolioError where the search fails."""
-
-    provider: str
-    # Whether the query stays inside the suite.
-    local: bool
 
     async def search(self, query: str, limit: int, deadline: Deadline) -> WebResults: ...

@@ -2,7 +2,7 @@
 
 from services.generator.models import Models
 from services.generator.settings import GeneratorSettings
-from services.generator.websearch import WebResults
+from services.generator.websearch import WebResults, WebSearch
 from services.generator.websearch.cleaning import clean
 from services.generator.websearch.fetching import fetch, rows
 from services.outbound.json_api import JsonApi
@@ -18,6 +18,7 @@ class BraveSearch:
 
     provider = "brave"
     local = False
+    model = ""
 
     def __init__(self, key: str, base_url: str) -> None:
         if not key:
@@ -30,7 +31,7 @@ class BraveSearch:
         )
 
     @classmethod
-    def create(cls, settings: GeneratorSettings, models: Models) -> "BraveSearch":
+    def create(cls, settings: GeneratorSettings, models: Models) -> WebSearch:
         return cls(settings.brave_api_key.get_secret_value(), settings.brave_base_url)
 
     async def search(self, query: str, limit: int, deadline: Deadline) -> WebResults:

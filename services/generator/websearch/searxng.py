@@ -2,7 +2,7 @@
 
 from services.generator.models import Models
 from services.generator.settings import GeneratorSettings
-from services.generator.websearch import WebResults
+from services.generator.websearch import WebResults, WebSearch
 from services.generator.websearch.cleaning import clean
 from services.generator.websearch.fetching import fetch, rows
 from services.outbound.json_api import JsonApi
@@ -15,6 +15,7 @@ class SearxngSearch:
 
     provider = "searxng"
     local = False
+    model = ""
 
     def __init__(self, url: str) -> None:
         if not url:
@@ -24,7 +25,7 @@ class SearxngSearch:
         )
 
     @classmethod
-    def create(cls, settings: GeneratorSettings, models: Models) -> "SearxngSearch":
+    def create(cls, settings: GeneratorSettings, models: Models) -> WebSearch:
         return cls(settings.searxng_url)
 
     async def search(self, query: str, limit: int, deadline: Deadline) -> WebResults:

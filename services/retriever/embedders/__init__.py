@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.rpc.errors import Internal
+from services.rpc.providers import Worker
 
 Vectors = NDArray[np.float32]
 
@@ -18,13 +19,9 @@ EMBEDDERS = {
 }
 
 
-class Embedder(Protocol):
+class Embedder(Worker, Protocol):
     """`model` and `revision` name the space that the vectors live in; vectors of two spaces are never compared."""
 
-    provider: str
-    # Whether the texts stay inside the suite.
-    local: bool
-    model: str
     revision: str
     dim: int
     # The longest text, in tokens, that is read to its end.

@@ -3,13 +3,12 @@
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Self
 
 import numpy as np
 from tokenizers import Encoding
 
 from services.minilm.model import MiniLM
-from services.retriever.embedders import Vectors, normalised
+from services.retriever.embedders import Embedder, Vectors, normalised
 from services.retriever.settings import RetrieverSettings
 
 UNKNOWN = "[UNK]"
@@ -30,7 +29,7 @@ class MiniLMEmbedder:
         self.max_tokens = model.max_tokens
 
     @classmethod
-    def create(cls, settings: RetrieverSettings) -> Self:
+    def create(cls, settings: RetrieverSettings) -> Embedder:
         """Reads the model's files."""
         return cls(MiniLM.load(max_tokens=settings.embeddings_max_tokens or MiniLM.max_positions))
 

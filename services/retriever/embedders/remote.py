@@ -2,13 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from services.outbound.json_api import JsonApi
 from services.outbound.retries import retrying
-from services.retriever.embedders import Vectors, normalised
+from services.retriever.embedders import Embedder, Vectors, normalised
 from services.retriever.embedders.wordpieces import approximate_offsets
 from services.retriever.settings import RetrieverSettings
 from services.rpc import deadline
@@ -57,7 +57,7 @@ class RemoteEmbedder(ABC):
         self.max_tokens = settings.embeddings_max_tokens or 512
 
     @classmethod
-    def create(cls, settings: RetrieverSettings) -> Self:
+    def create(cls, settings: RetrieverSettings) -> Embedder:
         """FailedPrecondition names the settings that are missing."""
         settings.require_remote_embeddings()
         return cls(settings)

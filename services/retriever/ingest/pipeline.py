@@ -8,12 +8,12 @@ import asyncio
 import contextlib
 import logging
 import secrets
-import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from folio.common.v1 import step_pb2
 from folio.formats import MediaType
 from services.postgres.pool import Connection, TenantPool, tenant
 from services.retriever import catalogue
@@ -35,6 +35,7 @@ from services.rpc.errors import (
     Unavailable,
 )
 from services.rpc.identity import Principal
+from services.rpc.report import Report
 
 log = logging.getLogger("folio.retriever.ingest")
 
@@ -44,21 +45,21 @@ POLL_S = 0.2
 
 @dataclass(frozen=True)
 class Progress:
-    """`step` is receive, parse, chunk, embed or store."""
+    """A step of the ingest, and how far it is."""
 
-    step: str
+    step: "step_pb2.Step.ValueType"
     done: int
     total: int
 
 
 @dataclass(frozen=True)
 class Ingested:
-    """The staged version, or the one that is served already (`unchanged`). `seconds` by step."""
+    """The staged version, or the one that is served already (`unchanged`), and what it took."""
 
     document: DocumentRecord
     version: int
     unchanged: bool
-    seconds: dict[str, float]
+    steps: list[step_pb2.StepReport]
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Options:
 
 
 class Ingest:
-    """One file of one principal on its way. `report` is called with every Progress and must not wait."""
+    """One file of one principal on its way. `tell` is called with every Progress and must not wait."""
 
     def __init__(
         self,
@@ -80,12 +81,12 @@ class Ingest:
         column: str,
         settings: RetrieverSettings,
         principal: Principal,
-        report: Callable[[Progress], None] = lambda progress: None,
+        tell: Callable[[Progress], None] = lambda progress: None,
     ) -> None:
         self._pool, self._parser, self._embedder, self._column = pool, parser, embedder, column
-        self._settings, self._principal, self._report = settings, principal, report
+        self._settings, self._principal, self._tell = settings, principal, tell
         self._worker = secrets.token_hex(16)
-        self._seconds: dict[str, float] = {}
+        self._report = Report()
 
     async def run(self, upload: Upload, data: bytes, options: Options) -> Ingested:
         """Raises what the parser raises for a file that cannot be read; the document is then FAILED and says why."""
@@ -106,8 +107,8 @@ class Ingest:
     async def _read_and_store(
         self, claim: Claim, upload: Upload, data: bytes, options: Options
     ) -> None:
-        self._report(Progress("parse", 0, 1))
-        with self._timed("parse"):
+        self._tell(Progress(step_pb2.STEP_PARSE, 0, 1))
+        with self._report.step(step_pb2.STEP_PARSE, needed=True):
             document = await self._parser.parse(
                 data,
                 file_name=upload.file_name,
@@ -116,16 +117,16 @@ class Ingest:
                 title=upload.title,
                 ocr=options.ocr,
             )
-        self._report(Progress("parse", 1, 1))
+        self._tell(Progress(step_pb2.STEP_PARSE, 1, 1))
         if document.is_scan and document.media_type != MediaType.PDF:
             raise InvalidArgument("the file contains no text", reason="EMPTY_FILE")
-        with self._timed("chunk"):
+        with self._report.step(step_pb2.STEP_CHUNK, needed=True):
             spans, section_tokens = await asyncio.to_thread(self._chunk, document)
-        self._report(Progress("chunk", len(spans), len(spans)))
-        with self._timed("embed"):
+        self._tell(Progress(step_pb2.STEP_CHUNK, len(spans), len(spans)))
+        with self._report.step(step_pb2.STEP_EMBED, needed=True):
             text = document.text
             vectors = await self._embed([text[s.char_start : s.char_end] for s in spans])
-        with self._timed("store"):
+        with self._report.step(step_pb2.STEP_STORE, needed=True):
             await self._store(claim, upload, data, document, spans, section_tokens, vectors)
 
     async def _claim(self, upload: Upload) -> Claim:
@@ -218,7 +219,7 @@ class Ingest:
                 connection, organization, self._embedder, list(texts)
             )
         missing = [key for key in texts if key not in known]
-        self._report(Progress("embed", len(known), len(texts)))
+        self._tell(Progress(step_pb2.STEP_EMBED, len(known), len(texts)))
         step = self._settings.embeddings_batch_texts
         for start in range(0, len(missing), step):
             batch = missing[start : start + step]
@@ -227,7 +228,7 @@ class Ingest:
             async with tenant(self._pool, self._principal) as connection:
                 await embedding_cache.save(connection, organization, self._embedder, made)
             known.update(made)
-            self._report(Progress("embed", len(known), len(texts)))
+            self._tell(Progress(step_pb2.STEP_EMBED, len(known), len(texts)))
         result = np.empty((len(keys), self._embedder.dim), np.float32)
         for index, key in enumerate(keys):
             result[index] = known[key]
@@ -266,7 +267,9 @@ class Ingest:
                     vectors[start : start + STORE_ROWS],
                     self._column,
                 )
-            self._report(Progress("store", min(start + STORE_ROWS, len(spans)), len(spans)))
+            self._tell(
+                Progress(step_pb2.STEP_STORE, min(start + STORE_ROWS, len(spans)), len(spans))
+            )
         missing = int(np.isnan(vectors[:, :1]).sum())
         async with self._mine(claim) as connection:
             await staging.finish(connection, target, document, len(spans), missing)
@@ -287,15 +290,7 @@ class Ingest:
             record = await catalogue.get_version(
                 connection, self._principal.organization_id, claim.document_id, claim.version
             )
-        return Ingested(record, claim.version, unchanged, dict(self._seconds))
-
-    @contextlib.contextmanager
-    def _timed(self, step: str) -> Iterator[None]:
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self._seconds[step] = time.perf_counter() - start
+        return Ingested(record, claim.version, unchanged, self._report.steps)
 
 
 def _is_passing(error: FolioError) -> bool:

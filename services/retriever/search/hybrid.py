@@ -1,11 +1,10 @@
 """Hybrid search: each query gives a dense and a sparse list, and all lists are fused by reciprocal rank."""
 
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 
+from folio.common.v1 import query_pb2, step_pb2
 from services.postgres.filters import Filter
 from services.postgres.pool import Connection, TenantPool, tenant
 from services.retriever import catalogue
@@ -15,8 +14,9 @@ from services.retriever.search import legs, lexical, vocabulary
 from services.retriever.search.fusion import fuse
 from services.retriever.search.legs import Ranked, Visible
 from services.rpc import deadline
-from services.rpc.errors import FolioError, InvalidArgument
+from services.rpc.errors import InvalidArgument
 from services.rpc.identity import Principal
+from services.rpc.report import Report
 
 NO_FILTER = Filter()
 DEFAULT_LIMIT = 100
@@ -27,21 +27,12 @@ MOST_DEPTH = 2000
 PER_DOCUMENT_DEPTH = 4
 
 
-class Purpose(Enum):
-    """Why a text is among the queries."""
-
-    QUESTION = 1
-    SYNONYMS = 2
-    PARAPHRASE = 3
-    HYPOTHETICAL = 4
-
-
 @dataclass(frozen=True)
 class Query:
     """A text to search with."""
 
     text: str
-    purpose: Purpose = Purpose.QUESTION
+    kind: "query_pb2.QueryKind.ValueType" = query_pb2.QUERY_KIND_QUESTION
 
 
 @dataclass(frozen=True)
@@ -70,30 +61,28 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class Step:
-    """One line of the account of a search. `status` is ran, skipped or degraded."""
-
-    name: str
-    status: str
-    seconds: float
-    reason: str = ""
-    model: str = ""
-
-
-@dataclass(frozen=True)
 class Found:
     """Hits, best first, equal scores by chunk id."""
 
     hits: list[Hit]
-    steps: list[Step]
+    steps: list[step_pb2.StepReport]
     corrected_words: int
 
 
 @dataclass
-class _Lists:
-    dense: list[Ranked] = field(default_factory=list)
-    sparse: list[Ranked] = field(default_factory=list)
+class _Sparse:
+    """What the sparse leg found: a list for each query, lists for their codes, and how many words it corrected."""
+
+    lists: list[Ranked] = field(default_factory=list)
     codes: list[Ranked] = field(default_factory=list)
+    corrected: int = 0
+
+
+@dataclass(frozen=True)
+class _Lists:
+    dense: list[Ranked]
+    sparse: list[Ranked]
+    codes: list[Ranked]
 
 
 class Searcher:
@@ -116,8 +105,8 @@ class Searcher:
         """InvalidArgument if both legs are off. A failing embedder leaves the sparse leg, and is reported."""
         if not (request.dense or request.sparse):
             raise InvalidArgument("both search legs are left out; leave at least one in")
-        steps: list[Step] = []
-        vectors = await self._embed(request, steps)
+        report = Report()
+        vectors = await self._embed(request, report)
         depth = max(
             request.limit * (PER_DOCUMENT_DEPTH if request.max_per_document else 1), LEAST_DEPTH
         )
@@ -130,33 +119,26 @@ class Searcher:
             snapshot=True,
         ) as connection:
             within = await legs.visible(connection, principal.organization_id, request.filter)
-            lists = _Lists()
-            lists.dense = await self._dense(connection, within, vectors, depth, steps)
-            corrected = await self._sparse(connection, within, request, depth, lists, steps)
+            dense = await self._dense(connection, within, vectors, depth, report)
+            sparse = await self._sparse(connection, within, request, depth, report)
+            lists = _Lists(dense, sparse.lists, sparse.codes)
             fused = fuse([[id for id, _ in ranked] for ranked in _all(lists)])
             hits = await self._hits(connection, principal, request, lists, fused)
-        return Found(hits, steps, corrected)
+        return Found(hits, report.steps, sparse.corrected)
 
-    async def _embed(self, request: Request, steps: list[Step]) -> list[Vectors | None]:
+    async def _embed(self, request: Request, report: Report) -> list[Vectors | None]:
         """One for each query, none for a query that has no usable vector; nothing at all without the dense leg."""
         if not request.dense:
-            steps.append(Step("embed", "skipped", 0.0, "the dense leg is left out"))
+            report.skip(step_pb2.STEP_EMBED, "the dense leg is left out")
             return []
-        start = time.perf_counter()
-        try:
+        found: list[Vectors | None] = []
+        with report.step(
+            step_pb2.STEP_EMBED, needed=not request.sparse, model=self._embedder.model
+        ):
             vectors = await self._embedder.embed([q.text for q in request.queries], query=True)
-        except FolioError as error:
-            if not request.sparse:
-                raise
-            seconds = time.perf_counter() - start
-            steps.append(
-                Step("embed", "degraded", seconds, type(error).__name__, self._embedder.model)
-            )
-            return []
-        seconds = time.perf_counter() - start
-        steps.append(Step("embed", "ran", seconds, model=self._embedder.model))
-        usable = legs.finite(vectors)
-        return [vector if good else None for vector, good in zip(vectors, usable, strict=True)]
+            usable = legs.finite(vectors)
+            found = [vector if good else None for vector, good in zip(vectors, usable, strict=True)]
+        return found
 
     async def _dense(
         self,
@@ -164,23 +146,21 @@ class Searcher:
         within: Visible,
         vectors: Sequence[Vectors | None],
         depth: int,
-        steps: list[Step],
+        report: Report,
     ) -> list[Ranked]:
         if all(vector is None for vector in vectors):
-            steps.append(Step("dense", "skipped", 0.0, "no query vectors"))
+            report.skip(step_pb2.STEP_DENSE, "no query vectors")
             return []
-        start = time.perf_counter()
-        found = [
-            []
-            if vector is None
-            else await legs.dense(
-                connection, within, self._column, vector, depth, self._exact_below
-            )
-            for vector in vectors
-        ]
         how = "exact" if within.eligible <= self._exact_below else "hnsw"
-        steps.append(Step("dense", "ran", time.perf_counter() - start, model=how))
-        return found
+        with report.step(step_pb2.STEP_DENSE, needed=True, model=how):
+            return [
+                []
+                if vector is None
+                else await legs.dense(
+                    connection, within, self._column, vector, depth, self._exact_below
+                )
+                for vector in vectors
+            ]
 
     async def _sparse(
         self,
@@ -188,34 +168,32 @@ class Searcher:
         within: Visible,
         request: Request,
         depth: int,
-        lists: _Lists,
-        steps: list[Step],
-    ) -> int:
+        report: Report,
+    ) -> "_Sparse":
+        found = _Sparse()
         if not request.sparse:
-            steps.append(Step("sparse", "skipped", 0.0, "the sparse leg is left out"))
-            return 0
-        start = time.perf_counter()
-        corrected = 0
-        for query in request.queries:
-            if query.purpose is Purpose.HYPOTHETICAL:
-                lists.sparse.append([])
-                continue
-            text = lexical.bounded(query.text)
-            if request.typos and query.purpose is Purpose.QUESTION:
-                correction = await vocabulary.correct(connection, within.organization_id, text)
-                text, corrected = correction.text, corrected + correction.corrected
-            lists.sparse.append(
-                await legs.sparse(
-                    connection, within, legs.sparse_query(text), depth, k1=self._k1, b=self._b
+            report.skip(step_pb2.STEP_SPARSE, "the sparse leg is left out")
+            return found
+        with report.step(step_pb2.STEP_SPARSE, needed=True, model="bm25"):
+            for query in request.queries:
+                if query.kind == query_pb2.QUERY_KIND_HYDE:
+                    found.lists.append([])
+                    continue
+                text = lexical.bounded(query.text)
+                if request.typos and query.kind == query_pb2.QUERY_KIND_QUESTION:
+                    correction = await vocabulary.correct(connection, within.organization_id, text)
+                    text, found.corrected = correction.text, found.corrected + correction.corrected
+                found.lists.append(
+                    await legs.sparse(
+                        connection, within, legs.sparse_query(text), depth, k1=self._k1, b=self._b
+                    )
                 )
-            )
-            # A code in the question is the strongest hint there is; its chunks get a list of their own.
-            if codes := lexical.code_query(text):
-                lists.codes.append(
-                    await legs.sparse(connection, within, codes, depth, k1=self._k1, b=self._b)
-                )
-        steps.append(Step("sparse", "ran", time.perf_counter() - start, model="bm25"))
-        return corrected
+                # A code in the question is the strongest hint there is; its chunks get a list of their own.
+                if codes := lexical.code_query(text):
+                    found.codes.append(
+                        await legs.sparse(connection, within, codes, depth, k1=self._k1, b=self._b)
+                    )
+        return found
 
     async def _hits(
         self,

@@ -1,4 +1,4 @@
-"""Parent retrieval: search finds chunks, a reader gets the sections around them.
+"""What a generator reads: search finds chunks, a reader gets the sections around them.
 
 Each section once, ranked by its best hit, within a budget of tokens. A section that is too long, or a document
 without headings, gives the hit and its neighbourhood.
@@ -75,7 +75,7 @@ async def passages(
     *,
     passage_tokens: int = MAX_PASSAGE_TOKENS,
     total_tokens: int = MAX_TOTAL_TOKENS,
-    parents: bool = True,
+    hits_only: bool = False,
 ) -> list[Passage]:
     """Ids that are gone are passed over; NotFound if none of them is there."""
     async with tenant(pool, principal, snapshot=True) as connection:
@@ -83,7 +83,7 @@ async def passages(
         if not hits:
             raise NotFound("none of these chunks exists any more; search again")
         stretches = await _stretches(
-            connection, principal.organization_id, hits, passage_tokens, parents=parents
+            connection, principal.organization_id, hits, passage_tokens, hits_only=hits_only
         )
     return await asyncio.to_thread(_cut, stretches, tokenizer, passage_tokens, total_tokens)
 
@@ -94,19 +94,19 @@ async def _stretches(
     hits: Sequence[ChunkRecord],
     passage_tokens: int,
     *,
-    parents: bool,
+    hits_only: bool,
 ) -> list[_Stretch]:
-    """One per section, in the order of their best hits; without parents, one per hit."""
+    """One per section, in the order of their best hits; with hits_only, one per hit."""
     groups: dict[int, list[ChunkRecord]] = {}
     for hit in hits:
-        groups.setdefault(hit.section_id if parents else -hit.id, []).append(hit)
+        groups.setdefault(-hit.id if hits_only else hit.section_id, []).append(hit)
     bounds = await _bounds(connection, organization_id, [hit.section_id for hit in hits])
     reach = passage_tokens * CHARS_PER_TOKEN
     result = []
     for members in groups.values():
         first = min(hit.char_start for hit in members)
         last = max(hit.char_end for hit in members)
-        if parents:
+        if not hits_only:
             section_start, section_end = bounds[members[0].section_id]
             first = min(first, max(section_start, first - reach))
             last = max(last, min(section_end, last + reach))

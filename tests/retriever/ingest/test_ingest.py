@@ -11,7 +11,7 @@ import grpc
 import psycopg
 import pytest
 
-from folio.common.v1 import document_pb2, stage_pb2
+from folio.common.v1 import document_pb2, query_pb2, service_pb2, step_pb2
 from folio.retriever.v1 import retriever_pb2 as pb
 from services.postgres import admin
 from services.postgres.pool import tenant
@@ -53,7 +53,13 @@ def count(postgres: Postgres, organization: int, table: str) -> int:
 async def test_a_staged_version_is_invisible_until_published(caller: Caller) -> None:
     result, progress = await caller.stage(LEAVE, "leave.md", kind="policy")
     assert result.document.status == document_pb2.DOCUMENT_STATUS_STAGED
-    assert {event.step for event in progress} == {"receive", "parse", "chunk", "embed", "store"}
+    assert {event.step for event in progress} == {
+        step_pb2.STEP_RECEIVE,
+        step_pb2.STEP_PARSE,
+        step_pb2.STEP_CHUNK,
+        step_pb2.STEP_EMBED,
+        step_pb2.STEP_STORE,
+    }
     assert len((await caller.search("parental leave")).hits) == 0
     published = await caller.publish(result)
     assert published.document.status == document_pb2.DOCUMENT_STATUS_READY
@@ -356,10 +362,10 @@ async def test_every_text_column_holds_clean_text(
     await caller.stub.LogQuery(
         pb.LogQueryRequest(
             request_id=dirty,
-            outcome=dirty,
+            outcome=query_pb2.OUTCOME_ANSWERED,
             question=dirty,
-            stages=[stage_pb2.StageReport(stage=dirty, reason=dirty, model=dirty)],
-            egress=[pb.EgressEntry(provider=dirty, purpose=dirty)],
+            steps=[step_pb2.StepReport(reason=dirty, model=dirty)],
+            egress=[service_pb2.Egress(provider=dirty, purpose=service_pb2.PURPOSE_ANSWER)],
         ),
         timeout=9,
     )
@@ -468,11 +474,16 @@ async def test_the_query_log_keeps_text_only_where_it_is_retained(
 ) -> None:
     name = next(n for n, i in admin.organizations(postgres.admin_url).items() if i == tenant_id)
     admin.retain_text(postgres.admin_url, name, retains)
-    entry = pb.EgressEntry(provider="anthropic", purpose="answer", bytes_sent=100)
+    entry = service_pb2.Egress(
+        provider="anthropic", purpose=service_pb2.PURPOSE_ANSWER, bytes_sent=100
+    )
     for _ in range(2):
         await caller.stub.LogQuery(
             pb.LogQueryRequest(
-                request_id="r", outcome="answered", question="Who knows?", egress=[entry]
+                request_id="r",
+                outcome=query_pb2.OUTCOME_ANSWERED,
+                question="Who knows?",
+                egress=[entry],
             ),
             timeout=9,
         )

@@ -81,10 +81,10 @@ async def test_a_long_document_without_headings_gives_the_neighbourhood_of_each_
     assert all(end <= start + 300 for (_, end), (start, _) in itertools.pairwise(spans))
 
 
-async def test_without_parents_the_chunks_themselves(caller: Caller) -> None:
+async def test_hits_only_gives_the_chunks_themselves(caller: Caller) -> None:
     await caller.ingest(manual(2), "manual.pdf")
     ids = [hit.chunk.id for hit in (await caller.search("impeller")).hits]
-    got = await passages(caller, ids, without_parents=True)
+    got = await passages(caller, ids, hits_only=True)
     assert [passage.hits[0].id for passage in got] == ids
     assert all(passage.text == passage.hits[0].body for passage in got)
 

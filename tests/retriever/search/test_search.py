@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from pgvector import Vector
 
-from folio.common.v1 import document_pb2, stage_pb2
+from folio.common.v1 import document_pb2, query_pb2, step_pb2
 from folio.retriever.v1 import retriever_pb2 as pb
 from services.postgres.filters import Filter
 from services.postgres.pool import TenantPool, tenant
@@ -122,7 +122,7 @@ async def test_headings_are_searched_and_bodies_stay_slices(handbook: Caller) ->
 
 
 async def test_a_hypothetical_answer_goes_to_the_dense_leg_only(handbook: Caller) -> None:
-    queries = [pb.Query(text="XJ-4711-B", kind=pb.QUERY_KIND_HYPOTHETICAL)]
+    queries = [pb.Query(text="XJ-4711-B", kind=query_pb2.QUERY_KIND_HYDE)]
     found = await handbook.stub.Search(pb.SearchRequest(queries=queries), timeout=30)
     assert found.hits
     assert {hit.sparse_rank for hit in found.hits} == {0}
@@ -133,11 +133,11 @@ async def test_scores_are_with_the_first_query_even_where_a_leg_cannot_use_it(
 ) -> None:
     """Runes are in no vocabulary, so the question has no vector; a hypothetical answer has no words."""
     for kind, leg in (
-        (pb.QUERY_KIND_QUESTION, "dense"),
-        (pb.QUERY_KIND_HYPOTHETICAL, "sparse"),
+        (query_pb2.QUERY_KIND_QUESTION, "dense"),
+        (query_pb2.QUERY_KIND_HYDE, "sparse"),
     ):
         first = pb.Query(text="\u16a0\u16a2\u16a6 \u16a8\u16b1\u16b2", kind=kind)
-        second = pb.Query(text="parental leave", kind=pb.QUERY_KIND_PARAPHRASE)
+        second = pb.Query(text="parental leave", kind=query_pb2.QUERY_KIND_MULTI_QUERY)
         found = await handbook.stub.Search(pb.SearchRequest(queries=[first, second]), timeout=30)
         best = found.hits[0]
         assert best.chunk.file_name == "leave.md"
@@ -237,9 +237,9 @@ async def test_the_search_of_words_goes_on_without_the_model(
     monkeypatch.setattr(retriever.service.parts.embedder, "embed", away)
     found = await handbook.search("parental leave")
     assert names(found)[0] == "leave.md"
-    assert {step.stage: step.status for step in found.steps}[
-        "embed"
-    ] == stage_pb2.STAGE_STATUS_DEGRADED
+    status = {step.step: step.status for step in found.steps}
+    assert status[step_pb2.STEP_EMBED] == step_pb2.STEP_STATUS_DEGRADED
+    assert status[step_pb2.STEP_SPARSE] == step_pb2.STEP_STATUS_RAN
 
 
 async def fill(pool: TenantPool, organization: int, documents: dict[str, int], seed: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import anthropic
 
 from services.generator.answers import Source
-from services.generator.providers import Completed, Delta, Ending
+from services.generator.providers import Completed, Delta, Ending, Provider
 from services.generator.providers.anthropic.events import ENDINGS, Reader
 from services.generator.providers.anthropic.request import continued, request
 from services.generator.providers.anthropic.settings import AnthropicSettings
@@ -64,7 +64,7 @@ class AnthropicProvider:
         self._blocked_until = 0.0
 
     @classmethod
-    def create(cls, settings: AnthropicSettings) -> "AnthropicProvider":
+    def create(cls, settings: AnthropicSettings) -> Provider:
         """FailedPrecondition without a key."""
         return cls(settings.anthropic_api_key.get_secret_value(), settings.anthropic_base_url)
 

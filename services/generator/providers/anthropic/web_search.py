@@ -11,7 +11,7 @@ from services.generator.providers.anthropic.provider import AnthropicProvider
 from services.generator.providers.anthropic.usage import TokenCount
 from services.generator.quotes import encodable
 from services.generator.settings import GeneratorSettings
-from services.generator.websearch import WebResults
+from services.generator.websearch import WebResults, WebSearch
 from services.generator.websearch.cleaning import clean
 from services.outbound.failures import MALFORMED, unreadable
 from services.rpc.deadline import Deadline
@@ -32,11 +32,11 @@ class AnthropicWebSearch:
 
     def __init__(self, claude: AnthropicProvider, model: str, prices: Prices) -> None:
         self._claude = claude
-        self._model = model
+        self.model = model
         self._prices = prices
 
     @classmethod
-    def create(cls, settings: GeneratorSettings, models: Models) -> "AnthropicWebSearch":
+    def create(cls, settings: GeneratorSettings, models: Models) -> WebSearch:
         if not settings.model:
             raise FailedPrecondition("set RAG_MODEL to the id of a Claude model")
         claude = cast(AnthropicProvider, models.provider("anthropic"))
@@ -45,7 +45,7 @@ class AnthropicWebSearch:
     async def search(self, query: str, limit: int, deadline: Deadline) -> WebResults:
         messages: list[dict[str, Any]] = [{"role": "user", "content": encodable(query)}]
         request = {
-            "model": self._model,
+            "model": self.model,
             "max_tokens": 1024,
             "system": _SYSTEM,
             "tools": [{"type": "web_search_20250305", "name": "web_search", "max_uses": 1}],
@@ -66,7 +66,7 @@ class AnthropicWebSearch:
             messages = [*messages, {"role": "assistant", "content": said}]
         if message.stop_reason not in {"end_turn", "max_tokens"}:
             raise Aborted("Claude's web search did not finish", reason="INCOMPLETE")
-        spent = usage(self._prices, self.provider, self._model, count.total())
+        spent = usage(self._prices, self.provider, self.model, count.total())
         try:
             return WebResults(clean(_pages(content), limit), sent, spent)
         except MALFORMED:

@@ -12,7 +12,7 @@ import ollama
 from services.generator.answers import Source
 from services.generator.instructions import chat
 from services.generator.prices import Tokens
-from services.generator.providers import Completed, Delta, Ending, Text
+from services.generator.providers import Completed, Delta, Ending, Provider, Text
 from services.generator.providers.ollama.settings import OllamaSettings
 from services.outbound.failures import broke_off, from_status
 from services.rpc.errors import FolioError, Internal
@@ -40,7 +40,7 @@ class OllamaProvider:
         self._context_tokens = context_tokens
 
     @classmethod
-    def create(cls, settings: OllamaSettings) -> "OllamaProvider":
+    def create(cls, settings: OllamaSettings) -> Provider:
         """Whether the server is there shows at the first call."""
         key = settings.ollama_api_key.get_secret_value()
         return cls(settings.ollama_host, key, settings.ollama_context_tokens)

@@ -8,7 +8,7 @@ import openai
 from services.generator.answers import Source
 from services.generator.instructions import chat
 from services.generator.prices import Tokens
-from services.generator.providers import Completed, Delta, Ending, Text
+from services.generator.providers import Completed, Delta, Ending, Provider, Text
 from services.generator.providers.openai_compatible.settings import OpenAICompatibleSettings
 from services.outbound.failures import broke_off, from_status, unreachable, unreadable
 from services.rpc.errors import FailedPrecondition, FolioError, Internal, ResourceExhausted
@@ -49,7 +49,7 @@ class OpenAICompatibleProvider:
         )
 
     @classmethod
-    def create(cls, settings: OpenAICompatibleSettings) -> "OpenAICompatibleProvider":
+    def create(cls, settings: OpenAICompatibleSettings) -> Provider:
         """FailedPrecondition without an address."""
         return cls(settings.openai_api_key.get_secret_value(), settings.openai_base_url)
 
