@@ -283,7 +283,7 @@ class _Call:
             status.message,
             trailing_metadata=((DETAILS_KEY, status.SerializeToString()),),
         )
-        raise AssertionError("abort returns never")
+        raise AssertionError("abort() does not return")
 
     def close(self) -> None:
         """Counts and logs the call."""
