@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [
     *("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHUNKING.md"),
     *("deploy/README.md", "evals/README.md", "evals/golden/README.md", "evals/corpus/README.md"),
-    *("native/README.md", "bench/README.md", "docs/demo.md"),
+    *("native/README.md", "bench/README.md", "docs/demo.md", "SECURITY.md", "CHANGELOG.md"),
 ]
 # A folder has a slash; a file has one of the endings that this repository has.
 PATH = re.compile(
