@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from services.generator.answers import Span
+from services.text.dates import MONTH_ABBREVIATIONS, WEEKDAY_ABBREVIATIONS
 
 # A longer sentence is cut at a space: it is a table or a run of text without full stops.
 MAX_CHARS = 1200
@@ -18,10 +19,10 @@ _ABBREVIATIONS = frozenset(
     """
     mr mrs ms dr prof sr jr st rev gen col capt lt sgt gov sen rep hon messrs mt ft no nos vol
     vols fig figs eq sec sect ch chap art para pp p ed eds cf al viz approx ca vs v e.g i.e a.m
-    p.m u.s u.k u.n d.c ph.d m.d b.c a.d inc ltd co corp dept est min max tel ext jan feb mar
-    apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun z.b bzw vgl nr abs d.h u.a
+    p.m u.s u.k u.n d.c ph.d m.d b.c a.d inc ltd co corp dept est min max tel ext z.b bzw vgl nr
+    abs d.h u.a
     """.split()  # noqa: SIM905
-)
+) | {*MONTH_ABBREVIATIONS, *WEEKDAY_ABBREVIATIONS}
 # An abbreviation before a number only: "No. 5" goes on, "The answer is no. Later" does not.
 _BEFORE_NUMBERS = frozenset(
     """

@@ -9,6 +9,7 @@ MONTHS = tuple(_MONTHS.split())
 # As they are cut short; "sept" is written beside "sep", and "may" is whole.
 MONTH_ABBREVIATIONS = (*(name[:3] for name in MONTHS if name != "may"), "sept")
 WEEKDAYS = tuple(_WEEKDAYS.split())
+WEEKDAY_ABBREVIATIONS = tuple(name[:3] for name in WEEKDAYS)
 
 
 def month(name: str) -> int:
