@@ -54,13 +54,13 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
-def _named(function: FunctionType) -> Iterator[object]:
-    """What a function names: globals, what it closes over, and members of modules and classes."""
+def _named(function: FunctionType, owner: type | None) -> Iterator[object]:
+    """What a function names: globals, what it closes over, and members of modules and of the class it stands in."""
     for code in _codes(function.__code__):
         for name in code.co_names:
             found = function.__globals__.get(name)
-            if found is not None:
-                yield found
+            yield found
+            yield getattr(owner, name, None)
             if isinstance(found, ModuleType):
                 yield from (vars(found).get(member) for member in code.co_names)
     for cell in function.__closure__ or ():
@@ -73,8 +73,8 @@ def _is_ours(value: object) -> bool:
 
 
 @functools.cache
-def reached(function: Callable[..., Any]) -> frozenset[str]:
-    """The marks of all that a test or a fixture can reach through the tests' own code."""
+def reached(function: Callable[..., Any], owner: type | None = None) -> frozenset[str]:
+    """The marks of all that a test or a fixture can reach through the tests' own code; `owner`: the test's class."""
     marks: set[str] = set()
     seen: set[int] = set()
     left: list[object] = [function]
@@ -96,7 +96,7 @@ def reached(function: Callable[..., Any]) -> frozenset[str]:
             continue
         plain = inspect.unwrap(getattr(one, "__func__", one))  # type: ignore[arg-type]
         if isinstance(plain, FunctionType):
-            left += _named(plain)
+            left += _named(plain, owner)
     return frozenset(marks)
 
 
@@ -108,7 +108,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.obj,
         *(each.func for name in item.fixturenames for each in fixtures.get(name, ())),
     ]
-    marks = set[str]().union(*(reached(getattr(one, "__func__", one)) for one in functions))
+    found = (reached(getattr(one, "__func__", one), item.cls) for one in functions)
+    marks = set[str]().union(*found)
     for mark in sorted(marks | ({ANY} if marks else set())):
         item.add_marker(mark)
 

@@ -39,6 +39,14 @@ def closes_over(value: object) -> Callable[[], object]:
     return inner
 
 
+class Tests:
+    def helper(self) -> object:
+        return running
+
+    def by_its_class(self) -> object:
+        return self.helper()
+
+
 def nothing() -> str:
     return "running"
 
@@ -50,13 +58,14 @@ def nothing() -> str:
         (by_a_helper, {"model"}),
         (by_a_module, {"server"}),
         (closes_over(EmbeddedPostgres), {"postgres"}),
+        (Tests().by_its_class, {"server"}),
         (nothing, set()),
     ],
 )
 def test_what_a_function_reaches_is_its_mark(
     function: Callable[[], object], marks: set[str]
 ) -> None:
-    assert reached(function) == marks
+    assert reached(function, Tests) == marks
 
 
 def test_a_test_carries_the_marks_of_its_fixtures(request: pytest.FixtureRequest) -> None:
