@@ -3,8 +3,9 @@
 import os
 import secrets
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import grpc
@@ -62,13 +63,28 @@ async def poller() -> AsyncIterator[None]:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
+def data_folders() -> Iterator[Callable[[], Path]]:
+    """Makes folders for the data of servers; gone at the end.
+
+    Not in pytest's own folder: started by root, PostgreSQL runs as another user, to whom each further run of pytest by
+    root shuts that folder anew.
+    """
+    with tempfile.TemporaryDirectory(prefix="folio-test-") as folder:
+        Path(folder).chmod(0o711)
+        numbers = count(1)
+        yield lambda: Path(folder) / str(next(numbers))
+
+
+@pytest.fixture
+def data_folder(data_folders: Callable[[], Path]) -> Path:
+    """A new one for this test, not made yet."""
+    return data_folders()
+
+
+@pytest.fixture(scope="session")
+def postgres(data_folders: Callable[[], Path]) -> Iterator[Postgres]:
     """The server of the session; gone, with its data, at the end."""
-    # The system's own temporary folder, for a short path to the socket.
-    with (
-        tempfile.TemporaryDirectory(prefix="folio-test-") as folder,
-        EmbeddedPostgres(Path(folder) / "postgres", {"fsync": "off"}) as server,
-    ):
+    with EmbeddedPostgres(data_folders(), {"fsync": "off"}) as server:
         url = admin.prepare(server.admin_url, "of the tests")
         yield Postgres(
             server.admin_url,

@@ -1,63 +1,20 @@
 """A local ONNX cross-encoder: a tiny random BERT with a head, and the embedded model's tokenizer."""
 
-import json
 from pathlib import Path
 
-import numpy as np
-import onnx
 import pytest
 
 from services.crossencoder.models import PairScorer
 from services.crossencoder.models.onnx import OnnxScorer
 from services.crossencoder.settings import CrossEncoderSettings
-from services.minilm import weights
-from services.minilm.graph import BertConfig, bert
 from services.rpc.errors import FailedPrecondition, InvalidArgument
+from tests.minilm import tiny_bert
 
 pytestmark = pytest.mark.integration
 
-HIDDEN, LAYERS, POSITIONS = 32, 2, 64
-
-
-def tensors(classes: int) -> dict[str, np.ndarray]:
-    random = np.random.default_rng(3)
-    shapes = {
-        "embeddings.word_embeddings.weight": (30522, HIDDEN),
-        "embeddings.position_embeddings.weight": (POSITIONS, HIDDEN),
-        "embeddings.token_type_embeddings.weight": (2, HIDDEN),
-        "pooler.dense.weight": (HIDDEN, HIDDEN),
-        "pooler.dense.bias": (HIDDEN,),
-        "classifier.weight": (classes, HIDDEN),
-        "classifier.bias": (classes,),
-    }
-    for layer in (f"encoder.layer.{n}" for n in range(LAYERS)):
-        for part in ("attention.self.query", "attention.self.key", "attention.self.value"):
-            shapes[f"{layer}.{part}.weight"] = (HIDDEN, HIDDEN)
-            shapes[f"{layer}.{part}.bias"] = (HIDDEN,)
-        for part, shape in (
-            ("attention.output.dense", (HIDDEN, HIDDEN)),
-            ("intermediate.dense", (4 * HIDDEN, HIDDEN)),
-            ("output.dense", (HIDDEN, 4 * HIDDEN)),
-        ):
-            shapes[f"{layer}.{part}.weight"] = shape
-            shapes[f"{layer}.{part}.bias"] = shape[:1]
-    made = {name: random.standard_normal(shape) * 0.3 for name, shape in shapes.items()}
-    norms = ["embeddings.LayerNorm"] + [
-        f"encoder.layer.{n}.{part}.LayerNorm"
-        for n in range(LAYERS)
-        for part in ("attention.output", "output")
-    ]
-    for norm in norms:
-        made[f"{norm}.weight"], made[f"{norm}.bias"] = np.ones(HIDDEN), np.zeros(HIDDEN)
-    return {name: values.astype(np.float32) for name, values in made.items()}
-
 
 def folder(path: Path, classes: int = 1) -> CrossEncoderSettings:
-    config = BertConfig(HIDDEN, LAYERS, heads=4, segments=True, classes=classes)
-    onnx.save(bert(config, tensors(classes)), str(path / "model.onnx"))
-    tokenizer = (weights.model_dir() / "tokenizer.json").read_bytes()
-    (path / "tokenizer.json").write_bytes(tokenizer)
-    (path / "config.json").write_text(json.dumps({"max_position_embeddings": POSITIONS}))
+    tiny_bert.save(path, classes=classes)
     return CrossEncoderSettings.model_validate(
         {"internal_secret": "x" * 32, "provider": "onnx", "model": str(path)}
     )

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -121,11 +120,9 @@ def files_in(folder: Path) -> set[str]:
 
 
 @pytest.fixture
-def place() -> Iterator[Path]:
-    """A folder that another user can reach: PostgreSQL runs as one where we are root."""
-    with tempfile.TemporaryDirectory(prefix="folio-anywhere-") as folder:
-        Path(folder).chmod(0o755)
-        yield Path(folder)
+def place(data_folder: Path) -> Path:
+    data_folder.mkdir(0o711)
+    return data_folder
 
 
 @pytest.mark.parametrize("install", [from_checkout, from_wheel])

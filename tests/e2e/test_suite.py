@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -28,8 +28,8 @@ QUESTION = "How many days of paid leave do full-time staff have?"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("suite")
+def folder(data_folders: Callable[[], Path]) -> Path:
+    return data_folders()
 
 
 @pytest.fixture(scope="module")
@@ -174,10 +174,10 @@ def processes_in(folder: Path) -> list[int]:
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_is_left_running_and_a_restart_finds_the_same(
-    tmp_path: Path, number: signal.Signals
+    data_folder: Path, number: signal.Signals
 ) -> None:
     def up(*options: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "folio.cli", "--folder", str(tmp_path / "up")]
+        command = [sys.executable, "-m", "folio.cli", "--folder", str(data_folder)]
         process = subprocess.Popen(
             [*command, "up", *options, "--port", "0"], stdout=subprocess.PIPE
         )
@@ -188,7 +188,7 @@ def test_nothing_is_left_running_and_a_restart_finds_the_same(
         raise AssertionError("the suite did not come up")
 
     def search() -> list[int]:
-        client = json.loads((tmp_path / "up" / "client.json").read_text())
+        client = json.loads((data_folder / "client.json").read_text())
         with Folio(client["address"], client["keys"]["acme"]) as acme:
             *_, last = acme.ingest(b"# Tea\n\nThe kettle holds two litres.\n", "tea.md")
             assert last.HasField("result")
@@ -204,7 +204,7 @@ def test_nothing_is_left_running_and_a_restart_finds_the_same(
     process.send_signal(number)
     process.wait(timeout=60)
     until = time.monotonic() + 60
-    while (left := processes_in(tmp_path / "up")) and time.monotonic() < until:
+    while (left := processes_in(data_folder)) and time.monotonic() < until:
         time.sleep(0.2)
     assert not left
     process = up()
@@ -216,10 +216,10 @@ def test_nothing_is_left_running_and_a_restart_finds_the_same(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_ctrl_c_while_it_starts_ends_it_and_leaves_nothing(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "folio.cli", "--folder", str(tmp_path / "up"), "up"]
+def test_ctrl_c_while_it_starts_ends_it_and_leaves_nothing(data_folder: Path) -> None:
+    command = [sys.executable, "-m", "folio.cli", "--folder", str(data_folder), "up"]
     process = subprocess.Popen([*command, "--port", "0"], stderr=subprocess.PIPE)
-    while process.poll() is None and not (tmp_path / "up" / "logs" / "gateway.log").exists():
+    while process.poll() is None and not (data_folder / "logs" / "gateway.log").exists():
         time.sleep(0.01)
     # The further ones of an impatient person cut nothing short, up to the very end of the process.
     while process.poll() is None:
@@ -228,5 +228,5 @@ def test_ctrl_c_while_it_starts_ends_it_and_leaves_nothing(tmp_path: Path) -> No
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert b"commands.py" not in said, said
-    assert not processes_in(tmp_path / "up")
-    assert not (tmp_path / "up" / "client.json").exists()
+    assert not processes_in(data_folder)
+    assert not (data_folder / "client.json").exists()

@@ -1,6 +1,6 @@
 """The gateway before the real stages: a PDF in, an answer out that cites its page, and an honest no."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def suite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Suite]:
-    with Suite(tmp_path_factory.mktemp("suite"), ["acme", "globex"], port=0) as running:
+def suite(data_folders: Callable[[], Path]) -> Iterator[Suite]:
+    with Suite(data_folders(), ["acme", "globex"], port=0) as running:
         yield running
 
 

@@ -1,8 +1,6 @@
 """A stage may start before its database."""
 
 import asyncio
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,18 +17,11 @@ from services.rpc.testing import SECRET
 pytestmark = pytest.mark.integration
 
 
-@pytest.fixture
-def folder_of_the_server() -> Iterator[Path]:
-    """Not pytest's own: it shuts its folders to other users at every start, and the server may run as one."""
-    with tempfile.TemporaryDirectory(prefix="folio-test-") as folder:
-        yield Path(folder)
-
-
 async def test_the_gates_wait_for_a_database_that_comes_up_later(
-    folder_of_the_server: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    data_folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(gates, "WAIT_S", 0.3)
-    postgres = EmbeddedPostgres(folder_of_the_server / "postgres")
+    postgres = EmbeddedPostgres(data_folder)
     with postgres:
         url = prepare(postgres.admin_url, "a password")
     settings = PostgresSettings(internal_secret=SecretStr(SECRET), database_url=SecretStr(url))
