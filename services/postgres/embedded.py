@@ -94,7 +94,8 @@ class EmbeddedPostgres:
                 f"a PostgreSQL server is already running on {self.folder}; stop it first"
             )
         options = [f"{name}={value}" for name, value in self._settings.items()]
-        options.append(f"unix_socket_directories={self._sockets}")
+        quoted = str(self._sockets).replace('"', '""')
+        options.append(f'unix_socket_directories="{quoted}"')
         with (self.folder / "log").open("ab") as output:
             self._process = subprocess.Popen(
                 [
@@ -167,12 +168,21 @@ class EmbeddedPostgres:
         unfinished.rename(self.data)
 
     def _socket_folder(self, owner: pwd.struct_passwd | None) -> Path:
-        if len(os.fsencode(self.folder)) <= MAX_SOCKET_FOLDER:
+        if _holds_socket(self.folder):
             return self.folder
-        short = Path(tempfile.mkdtemp(prefix="folio-postgres-"))
-        if owner is not None:
-            os.chown(short, owner.pw_uid, owner.pw_gid)
-        return short
+        for parent in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
+            with contextlib.suppress(OSError):
+                short = Path(tempfile.mkdtemp(prefix="folio-postgres-", dir=parent))
+                if not _holds_socket(short):
+                    short.rmdir()
+                    continue
+                if owner is not None:
+                    os.chown(short, owner.pw_uid, owner.pw_gid)
+                    _make_reachable(short, owner)
+                return short
+        raise FailedPrecondition(
+            f"no folder for PostgreSQL's socket: {self.folder} is too long, and no temporary folder can be written"
+        )
 
     def _await_ready(self) -> None:
         until = time.monotonic() + READY_S
@@ -208,6 +218,11 @@ def _binaries() -> Path:
             "PostgreSQL was not found: pip install 'folio[embedded]', or set DATABASE_URL to a server of your own"
         )
     return Path(next(iter(found.submodule_search_locations))) / "pginstall" / "bin"
+
+
+def _holds_socket(folder: Path) -> bool:
+    """Whether a client can be told of a socket there: libpq takes a comma for the end of a host."""
+    return len(os.fsencode(folder)) <= MAX_SOCKET_FOLDER and "," not in str(folder)
 
 
 def _unprivileged_user() -> pwd.struct_passwd | None:

@@ -128,10 +128,14 @@ def test_what_was_committed_survives_a_power_cut() -> None:
             server.stop()
 
 
-def test_a_long_folder_name_gets_a_short_socket() -> None:
+@pytest.mark.parametrize("name", ["long" * 30, 'a, "quoted" ütext; %20'])
+def test_any_folder_name_will_do(
+    name: str, data_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(data_folder / ("temporary" * 12)))
+    (data_folder / ("temporary" * 12)).mkdir(parents=True)
     with (
-        tempfile.TemporaryDirectory(prefix="folio-test-") as folder,
-        EmbeddedPostgres(Path(folder) / ("long" * 30)) as server,
+        EmbeddedPostgres(data_folder / name) as server,
         psycopg.connect(server.admin_url) as connection,
     ):
         assert connection.execute("select 1").fetchone() == (1,)
