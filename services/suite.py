@@ -4,7 +4,6 @@ The folder it keeps holds everything: the database, the keys, the logs. Nothing 
 even if this process is killed.
 """
 
-import ctypes
 import fcntl
 import json
 import os
@@ -22,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
+from services import child
 from services.gateway import keys
 from services.postgres import admin
 from services.postgres.embedded import EmbeddedPostgres
@@ -94,13 +94,6 @@ def _undisturbed() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _die_with_parent() -> None:
-    """Runs in a new stage before its program: a stage must not outlive the suite (Linux, prctl(2))."""
-    if sys.platform == "linux":
-        pr_set_pdeathsig = 1
-        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)
 
 
 class Suite:
@@ -265,18 +258,17 @@ class Suite:
 
     def _launch(self, name: str, address: str, environment: Mapping[str, str]) -> None:
         log = self.folder / "logs" / f"{name}.log"
-        with log.open("wb") as output:
+        with log.open("wb") as output, child.uninterrupted():
             process = subprocess.Popen(
-                [sys.executable, "-P", "-m", f"services.{name}"],
+                child.command([sys.executable, "-P", "-m", f"services.{name}"], end=signal.SIGTERM),
                 env={**environment, "FOLIO_LISTEN": address, "PYTHONUNBUFFERED": "1"},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 # A session of its own: Ctrl-C reaches this process alone, which then stops the stages in order.
                 start_new_session=True,
-                preexec_fn=_die_with_parent,
             )
-        self.stages.append(Stage(name, address, log, process))
+            self.stages.append(Stage(name, address, log, process))
 
     def _await_ready(self) -> None:
         until = time.monotonic() + READY_S

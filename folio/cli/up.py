@@ -34,14 +34,8 @@ def run_until_stopped(folder: Path, organizations: Sequence[str], port: int) -> 
         stopping.set()
         raise KeyboardInterrupt
 
-    def say(text: str) -> None:
-        # Python drops what is raised while it forks, and it forks for every stage.
-        if stopping.is_set():
-            raise KeyboardInterrupt
-        waiting.update(text)
-
     before = _handle(dict.fromkeys((signal.SIGINT, signal.SIGTERM), stop))
-    suite = Suite(folder, organizations, port=port, say=say)
+    suite = Suite(folder, organizations, port=port, say=waiting.update)
     up = False
     try:
         with waiting:

@@ -5,7 +5,6 @@ with one owner, for the demo and for tests. Production names its own server by D
 """
 
 import contextlib
-import ctypes
 import importlib.util
 import logging
 import os
@@ -14,7 +13,6 @@ import shutil
 import signal
 import stat
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Mapping
@@ -23,6 +21,7 @@ from urllib.parse import quote
 
 import psycopg
 
+from services import child
 from services.rpc.errors import FailedPrecondition, Unavailable
 
 log = logging.getLogger("folio.postgres")
@@ -96,23 +95,24 @@ class EmbeddedPostgres:
         options = [f"{name}={value}" for name, value in self._settings.items()]
         quoted = str(self._sockets).replace('"', '""')
         options.append(f'unix_socket_directories="{quoted}"')
-        with (self.folder / "log").open("ab") as output:
+        with (self.folder / "log").open("ab") as output, child.uninterrupted():
             self._process = subprocess.Popen(
-                [
-                    str(binaries / "postgres"),
-                    "-D",
-                    str(self.data),
-                    *(part for option in options for part in ("-c", option)),
-                ],
+                child.command(
+                    [
+                        str(binaries / "postgres"),
+                        "-D",
+                        str(self.data),
+                        *(part for option in options for part in ("-c", option)),
+                    ],
+                    # A fast shutdown.
+                    end=signal.SIGINT,
+                    user=owner,
+                ),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
                 cwd=self.folder,
                 start_new_session=True,
-                preexec_fn=_end_with_parent,
-                user=owner.pw_uid if owner else None,
-                group=owner.pw_gid if owner else None,
-                extra_groups=[] if owner else None,
             )
         self._await_ready()
 
@@ -142,25 +142,26 @@ class EmbeddedPostgres:
         unfinished = self.folder / "data.new"
         shutil.rmtree(unfinished, ignore_errors=True)
         made = subprocess.run(
-            [
-                str(binaries / "initdb"),
-                f"--pgdata={unfinished}",
-                "--username=postgres",
-                "--auth=trust",
-                "--encoding=UTF8",
-                # The same order and the same words on every machine, whatever its locales.
-                "--locale=C",
-                "--locale-provider=builtin",
-                "--builtin-locale=C.UTF-8",
-                "--no-instructions",
-            ],
+            child.command(
+                [
+                    str(binaries / "initdb"),
+                    f"--pgdata={unfinished}",
+                    "--username=postgres",
+                    "--auth=trust",
+                    "--encoding=UTF8",
+                    # The same order and the same words on every machine, whatever its locales.
+                    "--locale=C",
+                    "--locale-provider=builtin",
+                    "--builtin-locale=C.UTF-8",
+                    "--no-instructions",
+                ],
+                end=signal.SIGTERM,
+                user=owner,
+            ),
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            user=owner.pw_uid if owner else None,
-            group=owner.pw_gid if owner else None,
-            extra_groups=[] if owner else None,
             check=False,
         )
         if made.returncode:
@@ -244,10 +245,3 @@ def _make_reachable(path: Path, owner: pwd.struct_passwd) -> None:
         if status.st_uid != owner.pw_uid and not status.st_mode & stat.S_IXOTH:
             folder.chmod(status.st_mode | stat.S_IXOTH)
             log.warning("let others pass through a folder", extra={"folder": str(folder)})
-
-
-def _end_with_parent() -> None:
-    """Runs in the child, after the change of user: a fast shutdown when the parent dies (prctl(2))."""
-    if sys.platform == "linux":
-        pr_set_pdeathsig = 1
-        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGINT)

@@ -80,8 +80,8 @@ def test_no_service_tells_anybody_that_it_runs(
     ):
         list(acme.ingest(HANDBOOK))
         status = acme.status()
-        assert all(service.reachable for service in status.stages)
-        assert len(status.stages) == 4
+        assert all(service.reachable for service in status.services)
+        assert len(status.services) == 4
         acme.ask("How many days of paid annual leave do full-time staff have in 2025?")
         time.sleep(LISTEN_S)
     lookups = tmp_path / "lookups"
