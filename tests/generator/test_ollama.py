@@ -217,10 +217,10 @@ FINAL: dict[str, tuple[Reply, type[FolioError], str]] = {
         FailedPrecondition,
         "another address",
     ),
-    "no JSON": (Reply(chunks=[b"<html>canary\n"]), Internal, "another form"),
-    "a list": (Reply(chunks=[b'["canary"]\n']), Internal, "another form"),
-    "no message": (lines({"model": "m", "done": False}), Internal, "another form"),
-    "a text that is none": (lines(line(5)), Internal, "another form"),  # type: ignore[arg-type]
+    "no JSON": (Reply(chunks=[b"<html>canary\n"]), Internal, "Ollama sent"),
+    "a list": (Reply(chunks=[b'["canary"]\n']), Internal, "Ollama sent"),
+    "no message": (lines({"model": "m", "done": False}), Internal, "Ollama sent"),
+    "a text that is none": (lines(line(5)), Internal, "Ollama sent"),  # type: ignore[arg-type]
 }
 
 

@@ -12,7 +12,7 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from folio.common.v1 import query_pb2
+from folio.common.v1 import query_pb2, service_pb2
 from services.generator.answers import Source
 from services.generator.assembly import assemble, open_service
 from services.generator.expand.model import ModelExpander
@@ -66,8 +66,35 @@ def test_a_provider_is_chosen_by_its_name(monkeypatch: pytest.MonkeyPatch, name:
     assert KEY not in chosen.describe() + repr(chosen)
 
 
+@pytest.mark.parametrize(
+    ("fallback", "second"),
+    [
+        ("openai_compatible:m", ("openai_compatible", "m", False)),
+        ("anthropic:claude-y", ("anthropic", "claude-y", False)),
+        ("extractive", ("extractive", "all-MiniLM-L6-v2 late interaction", True)),
+    ],
+)
+def test_all_who_may_be_sent_the_question_are_told(
+    monkeypatch: pytest.MonkeyPatch, fallback: str, second: tuple[str, str, bool]
+) -> None:
+    configured = {**CONFIGURED["openai_compatible"], **CONFIGURED["anthropic"]}
+    told = parts_of(
+        settings(
+            monkeypatch,
+            FOLIO_GENERATOR="anthropic",
+            FOLIO_GENERATOR_FALLBACK=fallback,
+            **configured,
+        )
+    ).providers()
+    answering = [one for one in told if one.purpose == service_pb2.PURPOSE_ANSWER]
+    assert [(one.provider, one.model, one.local) for one in answering] == [
+        ("anthropic", "claude-x", False),
+        second,
+    ]
+
+
 WRONG = {
-    "an unknown generator": ({"FOLIO_GENERATOR": "oracle"}, "there are: anthropic, extractive"),
+    "an unknown generator": ({"FOLIO_GENERATOR": "oracle"}, "anthropic, extractive"),
     "no key": ({"FOLIO_GENERATOR": "anthropic", "RAG_MODEL": "m"}, "ANTHROPIC_API_KEY"),
     "no model": ({"FOLIO_GENERATOR": "anthropic", "ANTHROPIC_API_KEY": KEY}, "RAG_MODEL"),
     "no server": ({"FOLIO_GENERATOR": "openai_compatible", "RAG_MODEL": "m"}, "OPENAI_BASE_URL"),
@@ -91,11 +118,11 @@ WRONG = {
             "RAG_MODEL": "m",
             "ANTHROPIC_API_KEY": KEY,
         },
-        "there are: anthropic, extractive",
+        "anthropic, extractive",
     ),
     "an llm judge without an llm": ({"FOLIO_JUDGE": "llm"}, "FOLIO_GENERATOR"),
     "an onnx judge without a folder": ({"FOLIO_JUDGE": "onnx"}, "FOLIO_JUDGE_DIR"),
-    "an unknown judge": ({"FOLIO_JUDGE": "x"}, "there are: alignment, llm, onnx"),
+    "an unknown judge": ({"FOLIO_JUDGE": "x"}, "alignment, llm, onnx"),
     "searxng without an address": ({"FOLIO_WEB_SEARCH": "searxng"}, "FOLIO_SEARXNG_URL"),
     "brave without a key": ({"FOLIO_WEB_SEARCH": "brave"}, "FOLIO_BRAVE_API_KEY"),
     "no price file": (
