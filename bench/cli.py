@@ -35,11 +35,11 @@ def rerank(
     candidates: Annotated[
         Path | None,
         typer.Option(
-            exists=True, dir_okay=False, help="TREC run to rerank; BM25's own if left out"
+            exists=True, dir_okay=False, help="TREC run to rerank; default: BM25's candidates"
         ),
     ] = None,
     depth: Annotated[int, typer.Option(min=1, max=10_000, help="candidates of a query")] = 100,
-    queries: Annotated[int, typer.Option(min=0, help="only the first so many; 0 for all")] = 0,
+    queries: Annotated[int, typer.Option(min=0, help="only the first this many; 0: all")] = 0,
     output: Annotated[Path, typer.Option(help="TREC run to write")] = Path(
         "build/bench/rerank.trec"
     ),
@@ -53,7 +53,9 @@ def rerank(
             exists=True, dir_okay=False, help="file with the internal secret of the services"
         ),
     ] = None,
-    organization_id: Annotated[int, typer.Option(min=1, help="with --endpoint: as whom")] = 1,
+    organization_id: Annotated[
+        int, typer.Option(min=1, help="with --endpoint: id of the organization that asks")
+    ] = 1,
     in_flight: Annotated[
         int, typer.Option(min=1, max=256, help="queries on the stream at once")
     ] = 8,

@@ -175,7 +175,7 @@ class Folio:
         return response
 
     def status(self) -> gateway_pb2.GetStatusResponse:
-        """Every service: whether it answers, and what it is."""
+        """Shows every service: whether it can be reached, and what it runs."""
         response: gateway_pb2.GetStatusResponse = self._call(
             "GetStatus", gateway_pb2.GetStatusRequest(), READ_S
         )

@@ -84,7 +84,7 @@ def run(
     golden: Golden = None,
     rung: RungNames = None,
     threshold: Annotated[
-        float | None, typer.Option(min=0, max=1, help="answer from here on")
+        float | None, typer.Option(min=0, max=1, help="probability from which to answer")
     ] = None,
     held_out: HeldOut = False,
     concurrency: Concurrency = 4,
@@ -117,7 +117,7 @@ def ladder(
     address: Address = "",
     key: Key = None,
 ) -> None:
-    """The same questions from naive search to the whole pipeline, one step more on each rung."""
+    """Asks the same questions from naive search to the whole pipeline, one step more on each rung."""
     with failures():
         found = evaluation.load_sets(golden or [])
         plan = Plan(evaluation.FULL_LADDER, output, held_out, concurrency, fresh, quick=quick)
@@ -133,7 +133,7 @@ def sweep(
     golden: Golden = None,
     rung: RungNames = None,
     false_answer_cost: Annotated[
-        float, typer.Option(min=0, help="what a false answer costs; one left out costs 1")
+        float, typer.Option(min=0, help="cost of a false answer; a missing answer costs 1")
     ] = 1.0,
     write: Annotated[
         Path | None,
@@ -146,7 +146,7 @@ def sweep(
     address: Address = "",
     key: Key = None,
 ) -> None:
-    """Thresholds from .1 to .9 for the model that ranks on each rung; writes its calibration."""
+    """Tries thresholds from .1 to .9 for the model that ranks on each rung; writes its calibration."""
     with failures():
         found = evaluation.load_sets(golden or [])
         plan = Plan(
@@ -172,11 +172,11 @@ def compare(
     b: Annotated[
         Path, typer.Argument(exists=True, dir_okay=False, help="summary of the run after")
     ],
-    rung_a: Annotated[str, typer.Option(help="rung of A; its last one if left out")] = "",
-    rung_b: Annotated[str, typer.Option(help="rung of B; its last one if left out")] = "",
+    rung_a: Annotated[str, typer.Option(help="rung of A; default: its last")] = "",
+    rung_b: Annotated[str, typer.Option(help="rung of B; default: its last")] = "",
     metric: Annotated[str, typer.Option(help=", ".join(METRICS))] = "ndcg@10",
 ) -> None:
-    """Better, worse, same per question; the 95% interval of the difference; the worst flips."""
+    """Compares two runs: better, worse, same per question, the 95% interval of the difference, the worst flips."""
     with failures():
         runs = comparison.read_summary(a), comparison.read_summary(b)
         comparison.check_comparable(*runs)
@@ -188,18 +188,18 @@ def compare(
 def gate(
     current: Annotated[
         Path | None,
-        typer.Argument(exists=True, dir_okay=False, help="summary; a run is made if left out"),
+        typer.Argument(exists=True, dir_okay=False, help="summary of a run; default: make a run"),
     ] = None,
-    baseline: Annotated[Path, typer.Option(help="what it is held against")] = evaluation.BASELINE,
+    baseline: Annotated[Path, typer.Option(help="baseline to compare with")] = evaluation.BASELINE,
     update: Annotated[bool, typer.Option(help="make this the baseline instead")] = False,
     tolerance: Annotated[
-        float, typer.Option(min=0, help="fall of a mean that is let pass")
+        float, typer.Option(min=0, help="how far a mean may fall")
     ] = comparison.TOLERANCE,
     folder: Annotated[
-        Path, typer.Option(help="data of the suite that is started")
+        Path, typer.Option(help="folder for the data of the suite that is started")
     ] = evaluation.FOLDER,
 ) -> None:
-    """Exit status 1 if the working questions are answered worse than the baseline."""
+    """Compares with the baseline; exit status 1 if answers got worse."""
     with failures():
         summary = comparison.read_summary(current) if current else _gate_run(folder)
         if update:
@@ -219,9 +219,9 @@ def gate(
 @app.command()
 def make(
     folder: Annotated[
-        Path, typer.Option(help="data of the suite that is started")
+        Path, typer.Option(help="folder for the data of the suite that is started")
     ] = evaluation.FOLDER,
-    results: Annotated[Path, typer.Option(help="where the numbers go")] = evaluation.RESULTS,
+    results: Annotated[Path, typer.Option(help="folder of the results")] = evaluation.RESULTS,
     concurrency: Concurrency = 2,
     fresh: Fresh = True,
     quick: Quick = False,
@@ -250,7 +250,7 @@ def make(
 def render(
     summary: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="summary of a run")],
     output: Annotated[
-        Path | None, typer.Option(help="page to write; beside the summary if left out")
+        Path | None, typer.Option(help="page to write; default: beside the summary")
     ] = None,
 ) -> None:
     """Write the HTML page of a summary."""

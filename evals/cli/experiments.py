@@ -24,13 +24,13 @@ def chunks(
     size: Annotated[list[int] | None, typer.Option(help="tokens of a chunk; repeatable")] = None,
     golden: Golden = None,
     folder: Annotated[
-        Path, typer.Option(help="data of the suites that are started")
+        Path, typer.Option(help="folder for the data of the suites that are started")
     ] = evaluation.FOLDER,
     fill: Annotated[
         Path | None, typer.Option(exists=True, help="CHUNKING.md, to put the table in")
     ] = None,
 ) -> None:
-    """Chunk sizes against each other; starts a suite per size."""
+    """Compares chunk sizes; starts a suite for each."""
     with failures(), terminal.bars() as bars:
         rows = chunk_sweep.measure(
             evaluation.load_sets(golden or []), folder, bars, size or chunk_sweep.SIZES
@@ -51,40 +51,38 @@ def public(
             envvar="FOLIO_DATA", exists=True, file_okay=False, help="folder of the public data"
         ),
     ] = connection.PUBLIC_DATA,
-    answers: Annotated[bool, typer.Option(help="ask, do not only search")] = False,
+    answers: Annotated[
+        bool, typer.Option(help="ask questions too, instead of only searching")
+    ] = False,
     document_known: Annotated[
         bool, typer.Option(help="page_eval: ask each question of its own file")
     ] = False,
-    queries: Annotated[
-        int, typer.Option(min=0, help="only so many, chosen by hash; 0 for all")
-    ] = 0,
+    queries: Annotated[int, typer.Option(min=0, help="only this many, chosen by hash; 0: all")] = 0,
     documents: Annotated[
         int,
-        typer.Option(
-            min=0, help="only so many, the relevant ones first, chosen by hash; 0 for all"
-        ),
+        typer.Option(min=0, help="only this many, relevant ones first, chosen by hash; 0: all"),
     ] = 0,
     pages: Annotated[
         int,
         typer.Option(
             min=0,
-            help="page_eval: only files of at most so many pages; 0 for all",
+            help="page_eval: only files of at most this many pages; 0: all",
         ),
     ] = 0,
     rung: RungNames = None,
     concurrency: Concurrency = 4,
     fresh: Fresh = False,
-    results: Annotated[Path, typer.Option(help="where the numbers go")] = evaluation.FOLDER,
+    results: Annotated[Path, typer.Option(help="folder of the results")] = evaluation.FOLDER,
     folder: Annotated[
-        Path, typer.Option(help="data of the suite that is started")
+        Path, typer.Option(help="folder for the data of the suite that is started")
     ] = evaluation.FOLDER,
     organization: Annotated[
-        str, typer.Option(help="scratch organization; public-NAME if left out")
+        str, typer.Option(help="organization to use; default: public-NAME")
     ] = "",
     address: Address = "",
     key: Key = None,
 ) -> None:
-    """A public collection through the services, in an organization of its own."""
+    """Measures a public collection in an organization of its own."""
     tenant = organization or f"public-{name.replace('_', '-')}"
     default = [r for r in LADDER if r.searchable or answers]
     with failures():
@@ -128,7 +126,7 @@ def draft(
     count: Annotated[int, typer.Option(min=1, max=200, help="drafts per document")] = 3,
     by_rule: Annotated[bool, typer.Option(help="without a language model")] = False,
     corpus: Annotated[
-        Path, typer.Option(help="manifest of the documents; ours if left out")
+        Path, typer.Option(help="manifest of the documents; default: ours")
     ] = evaluation.CORPUS,
     address: Address = "",
     key: Key = None,

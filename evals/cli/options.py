@@ -17,7 +17,7 @@ from services.rpc.errors import FolioError
 
 Golden = Annotated[
     list[Path] | None,
-    typer.Option("--golden", exists=True, dir_okay=False, help="golden set; ours if left out"),
+    typer.Option("--golden", exists=True, dir_okay=False, help="golden set; default: ours"),
 ]
 Output = Annotated[Path, typer.Option(help="where to write: .jsonl, .json and .html are added")]
 Start = Annotated[
@@ -35,7 +35,7 @@ Concurrency = Annotated[int, typer.Option(min=1, max=64, help="questions asked a
 Quick = Annotated[
     bool, typer.Option(help="only search on the rungs that a search can measure: no answers there")
 ]
-Fresh = Annotated[bool, typer.Option(help="start over instead of going on where a run broke off")]
+Fresh = Annotated[bool, typer.Option(help="start over instead of resuming an interrupted run")]
 RungNames = Annotated[list[str] | None, typer.Option("--rung", help="only this rung; repeatable")]
 
 

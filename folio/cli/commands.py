@@ -39,12 +39,18 @@ def shared_options(
         str, typer.Option(envvar="FOLIO_API_KEY", help="API key or JWT", show_default=False)
     ] = "",
     organization: Annotated[
-        str, typer.Option("--organization", "-o", help="whose key of `folio up` to use")
+        str,
+        typer.Option("--organization", "-o", help="organization whose key of `folio up` to use"),
     ] = "",
     folder: Annotated[Path, typer.Option(help="the folder of `folio up`")] = DEFAULT_FOLDER,
-    tls: Annotated[bool, typer.Option(help="talk TLS")] = False,
+    tls: Annotated[bool, typer.Option(help="use TLS")] = False,
     ca_certificate: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help="PEM authority of the server")
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            help="PEM file of the authority that signed the server's certificate",
+        ),
     ] = None,
 ) -> None:
     """Options that say which server, and as whom."""
@@ -71,7 +77,7 @@ def failures() -> Iterator[None]:
             show.errors.print(f"  [dim]request {escape(failed.request_id)}[/]")
         raise typer.Exit(1) from None
     except UnicodeError:
-        show.errors.print("[red]a text of this command is not UTF-8[/]")
+        show.errors.print("[red]an argument or the input of this command is not UTF-8[/]")
         raise typer.Exit(2) from None
     except OSError as error:
         show.errors.print(f"[red]{escape(show.plain(str(error)))}[/]")
@@ -121,7 +127,7 @@ def ask(
     ] = True,
     json: Annotated[bool, typer.Option("--json", help="print the whole reply as JSON")] = False,
 ) -> None:
-    """Answers a question, with its proofs, or says that the documents do not."""
+    """Answers a question with its sources, or says that the documents do not contain the answer."""
     profile: Profile = context.obj
     toggles = parse_toggles(on, off if scope else [*off, "scope"])
     with failures(), profile.connect() as folio:
@@ -158,7 +164,7 @@ def ask(
 def search(
     context: typer.Context,
     query: Annotated[str, typer.Argument(help="words, or a question")],
-    limit: Annotated[int, typer.Option(min=1, max=200, help="so many chunks at most")] = 10,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="most chunks to show")] = 10,
     collection: Collections = [],  # noqa: B006
     kind: Kinds = [],  # noqa: B006
     published_from: From = "",
@@ -167,7 +173,7 @@ def search(
     off: Without = [],  # noqa: B006
     json: Annotated[bool, typer.Option("--json", help="print the whole reply as JSON")] = False,
 ) -> None:
-    """Ranked chunks, through the steps that are on."""
+    """Finds chunks, best first."""
     profile: Profile = context.obj
     toggles = parse_toggles(on, off)
     with failures(), profile.connect() as folio:
@@ -201,9 +207,9 @@ def ingest(
     published_on: Annotated[str, typer.Option(help="2025-01-31")] = "",
     title: Annotated[str, typer.Option(help="default: the document's own title")] = "",
     password: Annotated[str, typer.Option(help="for encrypted PDFs", show_default=False)] = "",
-    ocr: Annotated[bool, typer.Option(help="read scanned pages, where the service can")] = False,
+    ocr: Annotated[bool, typer.Option(help="read scanned pages, if the service can")] = False,
 ) -> None:
-    """Sends files. One that cannot be taken is reported, and the rest goes on; the exit status is then 1."""
+    """Ingests files. If one fails, it is reported, the others continue, and the exit status is 1."""
     from folio.cli.ingest import ingest_files
 
     profile: Profile = context.obj
@@ -224,7 +230,7 @@ def ingest(
 
 @app.command()
 def status(context: typer.Context) -> None:
-    """Every service: whether it answers, and what it is."""
+    """Shows every service: whether it can be reached, and what it runs."""
     profile: Profile = context.obj
     with failures(), profile.connect() as folio:
         show.status(folio.status())
@@ -232,7 +238,7 @@ def status(context: typer.Context) -> None:
 
 @documents_app.command("list")
 def list_documents(context: typer.Context) -> None:
-    """All documents."""
+    """Lists all documents."""
     profile: Profile = context.obj
     with failures(), profile.connect() as folio:
         show.documents(folio.documents())
@@ -240,7 +246,7 @@ def list_documents(context: typer.Context) -> None:
 
 @documents_app.command("show")
 def show_document(context: typer.Context, document_id: int) -> None:
-    """One document."""
+    """Shows one document."""
     profile: Profile = context.obj
     with failures(), profile.connect() as folio:
         show.as_json(folio.document(document_id))
@@ -248,7 +254,7 @@ def show_document(context: typer.Context, document_id: int) -> None:
 
 @documents_app.command("delete")
 def delete_document(context: typer.Context, document_id: int) -> None:
-    """Deletes a document with all that was derived from it."""
+    """Deletes a document and everything that was derived from it."""
     profile: Profile = context.obj
     with failures(), profile.connect() as folio:
         show.console.print(f"deleted, {folio.delete(document_id)} chunks")
@@ -268,7 +274,7 @@ def page(
             help="START:END, the char_start and char_end of a citation, see `folio ask --json`"
         ),
     ] = "",
-    dpi: Annotated[int, typer.Option(min=36, max=300, help="pixels an inch")] = 110,
+    dpi: Annotated[int, typer.Option(min=36, max=300, help="pixels per inch")] = 110,
 ) -> None:
     """Writes a page as PNG, with a quote highlighted."""
     profile: Profile = context.obj
@@ -291,12 +297,12 @@ def up(
         list[str],
         typer.Option(
             "--create",
-            help="an organization to make where there is none of this name; may be repeated; "
+            help="an organization to create if there is none of this name; may be repeated; "
             "those of earlier runs stay",
         ),
     ] = [],  # noqa: B006
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="the gateway's; 0 for a free one")
+        int, typer.Option(min=0, max=65535, help="port of the gateway; 0: a free one")
     ] = 7400,
 ) -> None:
     """Runs all services on this machine until Ctrl-C."""

@@ -72,7 +72,7 @@ def ingest_files(
         for path in find_files(paths)
     ]
     if not files:
-        show.errors.print("nothing to ingest: no file of a known kind there")
+        show.errors.print("nothing to ingest: no file there has a supported type")
         return 1
     if others := other_files(paths):
         name = escape(show.plain(others[0].name))

@@ -49,7 +49,7 @@ class Profile:
             return local["address"], local["keys"]
         except (ValueError, KeyError, TypeError):
             raise typer.BadParameter(
-                f"{path} is not what `folio up` writes; run it again"
+                f"{path} is not a file that `folio up` wrote; run `folio up` again"
             ) from None
 
     def _choose(self, keys: dict[str, str]) -> str:
@@ -61,4 +61,4 @@ class Profile:
             return keys[self.organization]
         if len(keys) == 1:
             return next(iter(keys.values()))
-        raise typer.BadParameter(f"say --organization; there are: {', '.join(sorted(keys))}")
+        raise typer.BadParameter(f"choose one with --organization: {', '.join(sorted(keys))}")

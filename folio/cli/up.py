@@ -44,7 +44,7 @@ def run_until_stopped(folder: Path, organizations: Sequence[str], port: int) -> 
         _greet(suite)
         while not stopping.wait(1.0):
             for stage in suite.dead():
-                show.errors.print(f"[red]{stage.name} has died; see {stage.log}[/]")
+                show.errors.print(f"[red]{stage.name} has stopped; see {stage.log}[/]")
                 raise typer.Exit(1)
     except FolioError as error:
         show.errors.print(f"[red]{escape(error.message)}[/]")

@@ -69,10 +69,13 @@ def test_what_cannot_be_a_key_is_refused_before_any_call() -> None:
 
 
 def test_a_text_that_is_no_utf8_is_named() -> None:
-    assert run(*NOWHERE, "ask", "\udcff hello") == (2, "a text of this command is not UTF-8")
+    assert run(*NOWHERE, "ask", "\udcff hello") == (
+        2,
+        "an argument or the input of this command is not UTF-8",
+    )
     assert run(*NOWHERE, "ask", "-", stdin=b"\xff\xfe") == (
         2,
-        "a text of this command is not UTF-8",
+        "an argument or the input of this command is not UTF-8",
     )
 
 
@@ -81,7 +84,7 @@ def test_a_broken_profile_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "client.json").write_text(text)
     code, said = run("--folder", str(tmp_path), "status")
     assert code == 2
-    assert "is not what" in said
+    assert "not a file that" in said
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
