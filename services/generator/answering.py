@@ -26,8 +26,11 @@ _FINISHES = {
     Ending.CONTEXT_FULL: (Finish.MAX_TOKENS, "the sources fill the model's context"),
     Ending.REFUSED: (Finish.REFUSED, "the model refused"),
     Ending.FILTERED: (Finish.REFUSED, "the model's filter stopped the answer"),
-    Ending.STOP_SEQUENCE: (Finish.CUT_SHORT, "the model stopped at a sequence that nobody set"),
-    Ending.TOOL: (Finish.CUT_SHORT, "the model asked for a tool that nobody offered"),
+    Ending.STOP_SEQUENCE: (
+        Finish.CUT_SHORT,
+        "the model stopped at a stop sequence, and none was set",
+    ),
+    Ending.TOOL: (Finish.CUT_SHORT, "the model asked for a tool, and none was offered"),
     Ending.PAUSED: (Finish.CUT_SHORT, "the model paused too often"),
     None: (Finish.CUT_SHORT, "the stream ended before the answer did"),
 }
@@ -44,7 +47,7 @@ class ModelGenerator:
     async def answer(
         self, question: str, sources: Sequence[Source], max_output_tokens: int, deadline: Deadline
     ) -> AsyncIterator[Sentence | Result]:
-        """See Generator. Raises Internal for an ending that nobody documented."""
+        """See Generator. Raises Internal for an undocumented ending."""
         documents = [source for source in sources if not blank(source.text)]
         draft = _Draft(self._model, documents)
         if not documents:

@@ -51,7 +51,7 @@ class Text:
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
-            raise TypeError("a text that is none")
+            raise TypeError("the text is not a string")
 
 
 @dataclass(frozen=True)
