@@ -12,10 +12,8 @@ import re
 SHAPING = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u200c\u200d\u3164\ufe00-\ufe0f\uffa0"
 # Change the order in which their neighbours are shown (UAX 9), so that a text reads otherwise than it is.
 REORDERING = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-# Without the first, U+FDD0: the parsers mark a line's hyphen with it while they work.
-NONCHARACTERS = "\ufdd1-\ufdef" + "".join(
-    f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0, 0x110000, 0x10000)
-)
+# Of the first plane, and without U+FDD0: the parsers mark a line's hyphen with it while they work.
+NONCHARACTERS = "\ufdd1-\ufdef\ufffe\uffff"
 # No reader misses these: soft hyphens, zero-width spaces, byte order marks, formats of music and shorthand,
 # annotations, and the plane of tags and variation selectors, in which whole sentences can be hidden.
 HIDDEN = (
