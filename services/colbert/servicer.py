@@ -1,8 +1,9 @@
-"""The stage's RPCs: unpack, call the reranker, pack."""
+"""RerankService and LateInteractionService: unpack, ask the part that does it, pack."""
 
 import asyncio
 import functools
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Any
 
 import grpc
@@ -16,9 +17,12 @@ from folio.rerank.v1 import (
     rerank_pb2_grpc,
 )
 from native import maxsim
-from services.colbert.encoding import Query
+from services.colbert.encoding import Encoding, Query
+from services.colbert.exact_search import ExactSearch
+from services.colbert.indexing import Indexer
 from services.colbert.matrices import pack, unpack, unpack_documents
-from services.colbert.reranker import MAX_QUERY_TOKENS, Options, Reranker, Scored
+from services.colbert.queries import MAX_QUERY_TOKENS, Queries, given
+from services.colbert.reranker import Options, Reranker, Scored
 from services.colbert.settings import ColbertSettings
 from services.postgres.filters import filter_from
 from services.rerank import wire
@@ -36,14 +40,25 @@ Context = grpc.aio.ServicerContext[Any, Any]
 _PACKED_IN_PLACE = 500
 
 
+@dataclass(frozen=True)
+class Parts:
+    """What does the work."""
+
+    encoding: Encoding
+    queries: Queries
+    reranker: Reranker
+    indexer: Indexer
+    exact_search: ExactSearch
+
+
 class ColbertServicer(
     rerank_pb2_grpc.RerankServiceServicer,
     late_interaction_pb2_grpc.LateInteractionServiceServicer,
 ):
-    """RerankService and LateInteractionService on one reranker."""
+    """RerankService and LateInteractionService."""
 
-    def __init__(self, reranker: Reranker, settings: ColbertSettings) -> None:
-        self._reranker = reranker
+    def __init__(self, parts: Parts, settings: ColbertSettings) -> None:
+        self._parts = parts
         self._settings = settings
         self._gate = Gate(settings.max_concurrency, settings.max_queue)
 
@@ -61,7 +76,7 @@ class ColbertServicer(
     async def GetCapabilities(
         self, request: rerank_pb2.GetCapabilitiesRequest, context: Context
     ) -> rerank_pb2.GetCapabilitiesResponse:
-        encoding = self._reranker.encoding
+        encoding = self._parts.encoding
         return rerank_pb2.GetCapabilitiesResponse(
             capabilities=service_pb2.Capabilities(
                 service="colbert",
@@ -89,7 +104,7 @@ class ColbertServicer(
     async def IndexDocument(
         self, request: late_interaction_pb2.IndexDocumentRequest, context: Context
     ) -> AsyncIterator[late_interaction_pb2.IndexDocumentResponse]:
-        steps = self._reranker.index(identity.current(), request.document_id, request.version)
+        steps = self._parts.indexer.index(identity.current(), request.document_id, request.version)
         async for progress in steps:
             yield late_interaction_pb2.IndexDocumentResponse(
                 chunks_done=progress.done,
@@ -102,8 +117,8 @@ class ColbertServicer(
     ) -> late_interaction_pb2.SearchExactResponse:
         principal = identity.current()
         async with self._gate:
-            query = await self._reranker.query(principal, request.text)
-            hits, scored = await self._reranker.search(
+            query = await self._parts.queries.of(principal, request.text)
+            hits, scored = await self._parts.exact_search.search(
                 principal, query, filter_from(request.filter), request.limit
             )
         return late_interaction_pb2.SearchExactResponse(
@@ -113,14 +128,14 @@ class ColbertServicer(
                 )
                 for hit in hits
             ],
-            model=self._reranker.encoding.key,
+            model=self._parts.encoding.key,
             chunks_scored=scored,
         )
 
     async def Encode(
         self, request: late_interaction_pb2.EncodeRequest, context: Context
     ) -> late_interaction_pb2.EncodeResponse:
-        encoding = self._reranker.encoding
+        encoding = self._parts.encoding
         texts = list(request.texts)
         async with self._gate:
             if request.encode_as == late_interaction_pb2.ENCODE_AS_QUERY:
@@ -162,7 +177,7 @@ class ColbertServicer(
             wire.response,
             scored.scores,
             top_n=request.options.top_n,
-            model=self._reranker.encoding.encoder.model,
+            model=self._parts.encoding.encoder.model,
             query_tokens=len(query.vectors),
             steps=scored.steps,
             query_token_texts=query.tokens if options.alignments else (),
@@ -181,8 +196,10 @@ class ColbertServicer(
                 raise InvalidArgument.field(
                     "vectors.rows", f"is {request.vectors.rows}; expected 1 to {MAX_QUERY_TOKENS}"
                 )
-            return self._reranker.given_query(unpack(request.vectors, "vectors"))
-        return await self._reranker.query(principal, request.text, options)
+            return given(unpack(request.vectors, "vectors"))
+        return await self._parts.queries.of(
+            principal, request.text, refuse_truncation=options.refuse_truncation
+        )
 
     async def _score(
         self,
@@ -193,15 +210,15 @@ class ColbertServicer(
     ) -> Scored:
         form = request.WhichOneof("candidates")
         if form == "chunk_ids":
-            return await self._reranker.rerank_chunks(
+            return await self._parts.reranker.rerank_chunks(
                 principal, query, list(request.chunk_ids.ids), options
             )
         if form == "texts":
-            return await self._reranker.rerank_texts(
+            return await self._parts.reranker.rerank_texts(
                 principal, query, list(request.texts.texts), options
             )
         given = request.document_vectors
         documents = await asyncio.to_thread(
             unpack_documents, given.tokens, list(given.lengths), "document_vectors"
         )
-        return await self._reranker.rerank_vectors(query, documents, options)
+        return await self._parts.reranker.rerank_vectors(query, documents, options)

@@ -1,4 +1,4 @@
-"""Every environment variable of the colbert stage."""
+"""Every environment variable of colbert."""
 
 from pathlib import Path
 

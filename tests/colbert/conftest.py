@@ -1,4 +1,4 @@
-"""The real stage on the session's PostgreSQL with the embedded model, and documents with chosen chunks."""
+"""colbert itself on the session's PostgreSQL with the embedded model, and documents with chosen chunks."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
@@ -7,8 +7,8 @@ import grpc
 import psycopg
 import pytest
 
+from services.colbert.assembly import Service, open_service
 from services.colbert.settings import ColbertSettings
-from services.colbert.stage import Stage, open_stage
 from services.postgres.pool import TenantPool
 from services.rpc.identity import Principal
 from services.rpc.testing import running
@@ -26,16 +26,16 @@ def colbert_settings(postgres: Postgres) -> ColbertSettings:
 
 
 @pytest.fixture(scope="session")
-async def stage(colbert_settings: ColbertSettings) -> AsyncIterator[Stage]:
-    async with open_stage(colbert_settings) as opened:
+async def service(colbert_settings: ColbertSettings) -> AsyncIterator[Service]:
+    async with open_service(colbert_settings) as opened:
         await opened.warm_up()
         yield opened
 
 
 @pytest.fixture
-async def channel(stage: Stage, acme: Principal) -> AsyncIterator[grpc.aio.Channel]:
+async def channel(service: Service, acme: Principal) -> AsyncIterator[grpc.aio.Channel]:
     """Acts for acme, all of it."""
-    async with running("colbert", stage.register, acme) as opened:
+    async with running("colbert", service.register, acme) as opened:
         yield opened
 
 

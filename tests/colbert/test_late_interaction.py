@@ -16,10 +16,10 @@ from folio.rerank.v1 import (
     rerank_pb2_grpc,
 )
 from native.maxsim import Tiles
+from services.colbert.assembly import Service, open_service
 from services.colbert.cache import TileCache
 from services.colbert.matrices import unpack
 from services.colbert.settings import ColbertSettings
-from services.colbert.stage import Stage, open_stage
 from services.rpc.identity import Principal
 from services.rpc.testing import running
 from tests.colbert.conftest import AddDocument
@@ -65,19 +65,19 @@ class TestIndexDocument:
     async def test_calls_at_once_for_one_version_encode_it_once(
         self,
         channel: grpc.aio.Channel,
-        stage: Stage,
+        service: Service,
         acme: Principal,
         add_document: AddDocument,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         document, _ = await add_document(acme.organization_id, BODIES, live=False)
-        encode, encoded = stage.reranker.encoding.documents, []
+        encode, encoded = service.parts.encoding.documents, []
 
         async def counted(texts: list[str], **options: bool) -> object:
             encoded.extend(texts)
             return await encode(texts, **options)
 
-        monkeypatch.setattr(stage.reranker.encoding, "documents", counted)
+        monkeypatch.setattr(service.parts.encoding, "documents", counted)
         steps = await asyncio.gather(*(index(channel, document) for _ in range(8)))
         assert sorted(encoded) == sorted(BODIES)
         assert {step[-1] for step in steps} == {(len(BODIES), len(BODIES), 0)}
@@ -111,9 +111,9 @@ class TestIndexDocument:
 
 class TestSearchExact:
     async def search(
-        self, stage: Stage, principal: Principal, **request: object
+        self, service: Service, principal: Principal, **request: object
     ) -> late_interaction_pb2.SearchExactResponse:
-        async with running("colbert", stage.register, principal) as channel:
+        async with running("colbert", service.register, principal) as channel:
             stub = late_interaction_pb2_grpc.LateInteractionServiceStub(channel)
             return await stub.SearchExact(
                 late_interaction_pb2.SearchExactRequest(
@@ -123,13 +123,13 @@ class TestSearchExact:
             )
 
     async def test_it_ranks_every_visible_chunk_as_rerank_does(
-        self, stage: Stage, postgres: Postgres, add_document: AddDocument
+        self, service: Service, postgres: Postgres, add_document: AddDocument
     ) -> None:
         mine = Principal(postgres.organization())
         _, chunks = await add_document(mine.organization_id, BODIES)
         await add_document(mine.organization_id, ["Parental leave: 99 weeks."], live=False)
-        found = await self.search(stage, mine)
-        async with running("colbert", stage.register, mine) as channel:
+        found = await self.search(service, mine)
+        async with running("colbert", service.register, mine) as channel:
             reply = await rerank(channel, Request(text=QUESTION, chunk_ids=ids(*chunks)))
         best = sorted(reply.results, key=lambda result: result.rank)[:3]
         assert [(hit.chunk_id, hit.score) for hit in found.hits] == [
@@ -138,16 +138,16 @@ class TestSearchExact:
         assert found.chunks_scored == 4
 
     async def test_equal_scores_are_ordered_by_chunk_id(
-        self, stage: Stage, postgres: Postgres, add_document: AddDocument
+        self, service: Service, postgres: Postgres, add_document: AddDocument
     ) -> None:
         mine = Principal(postgres.organization())
         _, chunks = await add_document(mine.organization_id, [BODIES[1]] * 5)
-        found = await self.search(stage, mine, limit=2)
+        found = await self.search(service, mine, limit=2)
         assert [hit.chunk_id for hit in found.hits] == chunks[:2]
 
     async def test_a_document_deleted_meanwhile_takes_only_its_own_hits(
         self,
-        stage: Stage,
+        service: Service,
         postgres: Postgres,
         add_document: AddDocument,
         delete_document: Callable[[int], None],
@@ -156,22 +156,22 @@ class TestSearchExact:
         mine = Principal(postgres.organization())
         _, kept = await add_document(mine.organization_id, BODIES)
         gone, chunks = await add_document(mine.organization_id, BODIES)
-        await self.search(stage, mine)  # both are in memory now
-        filtered = stage.reranker._store.filtered
+        await self.search(service, mine)  # both are in memory now
+        filtered = service.parts.exact_search._store.filtered
 
         async def then_deleted(*arguments: object) -> list[int]:
             found = await filtered(*arguments)  # type: ignore[arg-type]
             assert set(chunks) <= set(found)
             delete_document(gone)
-            stage.reranker._chunks._visibility.changed(mine.organization_id)
+            service.parts.reranker._chunks._visibility.changed(mine.organization_id)
             return found
 
-        monkeypatch.setattr(stage.reranker._store, "filtered", then_deleted)
-        found = await self.search(stage, mine, limit=10)
+        monkeypatch.setattr(service.parts.exact_search._store, "filtered", then_deleted)
+        found = await self.search(service, mine, limit=10)
         assert sorted(hit.chunk_id for hit in found.hits) == kept
 
     async def test_filters_restrict_it(
-        self, stage: Stage, postgres: Postgres, add_document: AddDocument
+        self, service: Service, postgres: Postgres, add_document: AddDocument
     ) -> None:
         mine = Principal(postgres.organization())
         first, chunks = await add_document(mine.organization_id, BODIES, kind="policy")
@@ -180,22 +180,22 @@ class TestSearchExact:
             document_pb2.Filter(document_ids=[first]),
             document_pb2.Filter(kinds=["policy"]),
         ):
-            found = await self.search(stage, mine, filter=wanted)
+            found = await self.search(service, mine, filter=wanted)
             assert {hit.chunk_id for hit in found.hits} <= set(chunks)
             assert found.chunks_scored == 4
         for nothing in (
             document_pb2.Filter(collections=["none"]),
             document_pb2.Filter(published_from="2020-01-01"),
         ):
-            assert not (await self.search(stage, mine, filter=nothing)).hits
+            assert not (await self.search(service, mine, filter=nothing)).hits
 
     async def test_more_chunks_than_the_limit_are_refused(
-        self, stage: Stage, postgres: Postgres, add_document: AddDocument
+        self, service: Service, postgres: Postgres, add_document: AddDocument
     ) -> None:
         mine = Principal(postgres.organization())
         await add_document(mine.organization_id, ["A text."] * 61)
         with pytest.raises(grpc.aio.AioRpcError) as failure:
-            await self.search(stage, mine)
+            await self.search(service, mine)
         assert failure.value.code() is grpc.StatusCode.FAILED_PRECONDITION
 
 
@@ -233,11 +233,11 @@ async def test_encode_gives_vectors_that_score_like_the_texts(channel: grpc.aio.
 
 
 async def test_encode_refuses_more_than_a_message_holds(
-    colbert_settings: ColbertSettings, stage: Stage, acme: Principal
+    colbert_settings: ColbertSettings, service: Service, acme: Principal
 ) -> None:
     settings = colbert_settings.model_copy(update={"max_message_bytes": 2**20})
     async with (
-        open_stage(settings, stage.reranker.encoding.encoder) as small,
+        open_service(settings, service.parts.encoding.encoder) as small,
         running("colbert", small.register, acme) as channel,
     ):
         stub = late_interaction_pb2_grpc.LateInteractionServiceStub(channel)

@@ -9,9 +9,8 @@ import pytest
 
 from folio.common.v1 import step_pb2, vectors_pb2
 from folio.rerank.v1 import rerank_pb2, rerank_pb2_grpc
-from services.colbert import reranker
+from services.colbert.assembly import Service
 from services.colbert.matrices import pack
-from services.colbert.stage import Stage
 from services.rpc.identity import Principal
 from services.rpc.testing import running
 from tests.colbert.conftest import AddDocument
@@ -346,7 +345,7 @@ class TestByChunkId:
     async def test_many_chunks_are_fetched_in_steps(
         self,
         channel: grpc.aio.Channel,
-        stage: Stage,
+        service: Service,
         acme: Principal,
         add_document: AddDocument,
         monkeypatch: pytest.MonkeyPatch,
@@ -354,14 +353,14 @@ class TestByChunkId:
         _, chunks = await add_document(acme.organization_id, [*BODIES, " "])
         request = Request(text=QUESTION, chunk_ids=ids(*chunks), options=Options(alignments=True))
         whole = await rerank(channel, request)
-        asked, tiles = [], stage.reranker._chunks.tiles
+        asked, tiles = [], service.parts.reranker._chunks.tiles
 
         async def counted(principal: Principal, step: list[int]) -> object:
             asked.append(len(step))
             return await tiles(principal, step)
 
-        monkeypatch.setattr(stage.reranker._chunks, "tiles", counted)
-        monkeypatch.setattr(reranker, "_FETCH_STEP", 2)
+        monkeypatch.setattr(service.parts.reranker._chunks, "tiles", counted)
+        monkeypatch.setattr("services.colbert.chunks.FETCH_STEP", 2)
         stepwise = await rerank(channel, request)
         assert asked == [2, 2, 1]
         assert list(stepwise.results) == list(whole.results)
@@ -371,15 +370,15 @@ class TestByChunkId:
     async def test_vectors_outlive_the_process(
         self,
         channel: grpc.aio.Channel,
-        stage: Stage,
+        service: Service,
         acme: Principal,
         add_document: AddDocument,
     ) -> None:
-        """A second stage, with nothing in memory, reads what the first one stored."""
+        """A second service, with nothing in memory, reads what the first one stored."""
         _, chunks = await add_document(acme.organization_id, BODIES)
         first = await rerank(channel, Request(text=QUESTION, chunk_ids=ids(*chunks)))
         for chunk in chunks:
-            stage.reranker._cache.remove((acme.organization_id, chunk))
+            service.parts.reranker._cache.remove((acme.organization_id, chunk))
         second = await rerank(channel, Request(text=QUESTION, chunk_ids=ids(*chunks)))
         assert [r.score for r in first.results] == [r.score for r in second.results]
 
@@ -404,17 +403,17 @@ class TestByChunkId:
 
 
 async def test_remembered_queries_are_bounded_by_their_bytes(
-    channel: grpc.aio.Channel, stage: Stage, monkeypatch: pytest.MonkeyPatch
+    channel: grpc.aio.Channel, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = 384 * 4
-    monkeypatch.setattr(reranker, "_QUERY_BYTES", 40 * row)
+    monkeypatch.setattr("services.colbert.queries.MAX_BYTES", 40 * row)
     for number in range(12):  # six tokens each: [CLS] long question number n [SEP]
         await rerank(channel, Request(text=f"long question number {number}", texts=texts("a")))
-    held = stage.reranker._queries
+    held = service.parts.queries._known
     assert 5 <= len(held) <= 6
     assert sum(len(query.vectors) for query in held.values()) <= 40
     assert [text for _, text in held][-1] == "long question number 11"
-    assert stage.reranker._query_bytes == sum(query.vectors.nbytes for query in held.values())
+    assert service.parts.queries.bytes == sum(query.vectors.nbytes for query in held.values())
 
 
 async def test_capabilities_say_what_it_is(channel: grpc.aio.Channel) -> None:
@@ -429,7 +428,7 @@ async def test_capabilities_say_what_it_is(channel: grpc.aio.Channel) -> None:
     assert reply.capabilities.details["kernel"]
 
 
-async def test_without_an_identity_nothing_is_served(stage: Stage) -> None:
-    async with running("colbert", stage.register) as channel:
+async def test_without_an_identity_nothing_is_served(service: Service) -> None:
+    async with running("colbert", service.register) as channel:
         code, _ = await refused(channel, Request(text="a", texts=texts("a")))
     assert code is grpc.StatusCode.UNAUTHENTICATED

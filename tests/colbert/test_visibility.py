@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from folio.rerank.v1 import rerank_pb2
+from services.colbert.assembly import Service, open_service
 from services.colbert.settings import ColbertSettings
-from services.colbert.stage import Stage, open_stage
 from services.colbert.visibility import Visibility
 from services.rpc.identity import Principal
 from services.rpc.testing import running
@@ -41,14 +41,14 @@ def rooftop(postgres: Postgres) -> Callable[[str], int]:
 
 async def test_another_tenants_chunk_is_unknown_even_when_it_is_in_memory(
     channel: grpc.aio.Channel,
-    stage: Stage,
+    service: Service,
     acme: Principal,
     globex: Principal,
     add_document: AddDocument,
 ) -> None:
     _, chunks = await add_document(acme.organization_id, BODIES)
     await rerank(channel, by_id(*chunks))
-    async with running("colbert", stage.register, globex) as other:
+    async with running("colbert", service.register, globex) as other:
         code, message = await refused(other, by_id(*chunks))
         absent, _ = await refused(other, by_id(10**12))
     assert code is absent is grpc.StatusCode.NOT_FOUND
@@ -74,7 +74,7 @@ async def test_a_staged_chunk_is_unknown(
 
 async def test_a_principal_of_another_rooftop_sees_nothing(
     channel: grpc.aio.Channel,
-    stage: Stage,
+    service: Service,
     acme: Principal,
     add_document: AddDocument,
     rooftop: Callable[[str], int],
@@ -84,22 +84,22 @@ async def test_a_principal_of_another_rooftop_sees_nothing(
     _, of_all = await add_document(acme.organization_id, BODIES[2:])
     await rerank(channel, by_id(*of_north, *of_all))
     in_north = Principal(acme.organization_id, rooftop_id=north)
-    async with running("colbert", stage.register, in_north) as inside:
+    async with running("colbert", service.register, in_north) as inside:
         assert len((await rerank(inside, by_id(*of_north, *of_all))).results) == 4
     in_south = Principal(acme.organization_id, rooftop_id=south)
-    async with running("colbert", stage.register, in_south) as outside:
+    async with running("colbert", service.register, in_south) as outside:
         assert len((await rerank(outside, by_id(*of_all))).results) == 2
         code, _ = await refused(outside, by_id(*of_north))
     assert code is grpc.StatusCode.NOT_FOUND
 
 
 async def test_a_principal_of_a_rooftop_scores_what_it_may_not_write(
-    stage: Stage, acme: Principal, add_document: AddDocument, rooftop: Callable[[str], int]
+    service: Service, acme: Principal, add_document: AddDocument, rooftop: Callable[[str], int]
 ) -> None:
     """Vectors made on demand for a chunk of the whole organization are scored, and not stored."""
     _, chunks = await add_document(acme.organization_id, BODIES[:1])
     principal = Principal(acme.organization_id, rooftop_id=rooftop("north"))
-    async with running("colbert", stage.register, principal) as inside:
+    async with running("colbert", service.register, principal) as inside:
         assert (await rerank(inside, by_id(*chunks))).results[0].score > 0
 
 
@@ -111,13 +111,13 @@ async def wait_until(condition: Callable[[], bool]) -> None:
 
 async def test_a_deleted_document_is_unknown_once_the_notification_is_there(
     channel: grpc.aio.Channel,
-    stage: Stage,
+    service: Service,
     postgres: Postgres,
     acme: Principal,
     add_document: AddDocument,
     delete_document: Callable[[int], None],
 ) -> None:
-    visibility = stage.reranker._chunks._visibility
+    visibility = service.parts.reranker._chunks._visibility
     document, chunks = await add_document(acme.organization_id, BODIES)
 
     async def leased() -> None:
@@ -134,7 +134,7 @@ async def test_a_deleted_document_is_unknown_once_the_notification_is_there(
 
 async def test_without_leases_every_call_asks(
     colbert_settings: ColbertSettings,
-    stage: Stage,
+    service: Service,
     acme: Principal,
     add_document: AddDocument,
     delete_document: Callable[[int], None],
@@ -142,7 +142,7 @@ async def test_without_leases_every_call_asks(
     settings = colbert_settings.model_copy(update={"leases": False})
     document, chunks = await add_document(acme.organization_id, BODIES)
     async with (
-        open_stage(settings, stage.reranker.encoding.encoder) as strict,
+        open_service(settings, service.parts.encoding.encoder) as strict,
         running("colbert", strict.register, acme) as channel,
     ):
         await rerank(channel, by_id(*chunks))

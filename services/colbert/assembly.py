@@ -1,4 +1,4 @@
-"""Puts the stage together: database, encoder, memory, scorer."""
+"""Puts colbert together: database, encoder, memory, scorer."""
 
 import asyncio
 import contextlib
@@ -14,9 +14,12 @@ from services.colbert.cache import TileCache
 from services.colbert.chunks import Chunks
 from services.colbert.encoders import ENCODERS, Encoder
 from services.colbert.encoding import Encoding
+from services.colbert.exact_search import ExactSearch
+from services.colbert.indexing import Indexer
+from services.colbert.queries import Queries
 from services.colbert.reranker import Reranker
 from services.colbert.scoring import Scorer
-from services.colbert.servicer import ColbertServicer
+from services.colbert.servicer import ColbertServicer, Parts
 from services.colbert.settings import ColbertSettings
 from services.colbert.store import TokenStore
 from services.colbert.visibility import Visibility
@@ -27,14 +30,15 @@ from services.rpc.providers import load
 
 
 @dataclass(frozen=True)
-class Stage:
-    """What serve() needs of this stage."""
+class Service:
+    """What serve() needs of this service."""
 
     servicer: ColbertServicer
-    reranker: Reranker
+    parts: Parts
     pool: TenantPool
 
     def register(self, server: grpc.aio.Server) -> Sequence[str]:
+        """See services.rpc.serve.Register."""
         rerank_pb2_grpc.add_RerankServiceServicer_to_server(self.servicer, server)
         late_interaction_pb2_grpc.add_LateInteractionServiceServicer_to_server(
             self.servicer, server
@@ -43,8 +47,8 @@ class Stage:
 
     async def warm_up(self) -> None:
         """The first inference allocates the model's memory; no caller should wait for that."""
-        await self.reranker.encoding.query("warm up")
-        await self.reranker.encoding.documents(["warm up"])
+        await self.parts.encoding.query("warm up")
+        await self.parts.encoding.documents(["warm up"])
         await gates.check(self.pool, latest())
 
     async def check(self) -> None:
@@ -53,10 +57,10 @@ class Stage:
 
 
 @asynccontextmanager
-async def open_stage(
+async def open_service(
     settings: ColbertSettings, encoder: Encoder | None = None
-) -> AsyncIterator[Stage]:
-    """Opens all that the stage holds, and closes it. `encoder` stands in for the configured one."""
+) -> AsyncIterator[Service]:
+    """All that the service holds, closed at the end. `encoder` stands in for the configured one."""
     if encoder is None:
         encoder = await asyncio.to_thread(_load_encoder, settings)
     encoding = Encoding(encoder, settings)
@@ -71,8 +75,14 @@ async def open_stage(
             store = TokenStore(pool, encoding.key)
             chunks = Chunks(store, encoding, cache, visibility, settings.max_encode_on_demand)
             scorer = Scorer(executor, settings.kernel_threads)
-            reranker = Reranker(encoding, store, chunks, cache, scorer, settings.max_exact_chunks)
-            yield Stage(ColbertServicer(reranker, settings), reranker, pool)
+            parts = Parts(
+                encoding,
+                Queries(encoding),
+                Reranker(encoding, chunks, cache, scorer),
+                Indexer(store, chunks),
+                ExactSearch(store, chunks, scorer, settings.max_exact_chunks),
+            )
+            yield Service(ColbertServicer(parts, settings), parts, pool)
         finally:
             if listener is not None:
                 listener.cancel()
