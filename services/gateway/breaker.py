@@ -1,4 +1,4 @@
-"""Leaves a sick stage alone: a circuit breaker, and the client's side of throttling.
+"""Leaves a sick service alone: a circuit breaker, and the client's side of throttling.
 
 Sources: M. Nygard, Release It!, ch. 5 (circuit breaker); Site Reliability Engineering, ch. 21 (adaptive throttling).
 """
@@ -11,20 +11,20 @@ from enum import StrEnum
 
 from services.rpc.errors import ResourceExhausted, Unavailable
 
-# Requests may exceed what a stage accepts by this factor before some are refused here.
+# Requests may exceed what a service accepts by this factor before some are refused here.
 ACCEPT_FACTOR = 2.0
 # Counts fade with this half-life, in seconds.
 HALF_LIFE_S = 30.0
 
 
-class Verdict(StrEnum):
-    """What the end of a call says about the stage."""
+class Health(StrEnum):
+    """What the end of a call says about the service."""
 
     WELL = "well"
     SICK = "sick"
     # It refused because it is busy: not sick, but not to be pushed.
     BUSY = "busy"
-    NOTHING = "nothing"
+    UNKNOWN = "unknown"
 
 
 class Breaker:
@@ -38,10 +38,10 @@ class Breaker:
         failures: int,
         open_seconds: float,
         clock: Callable[[], float] = time.monotonic,
-        stage: str = "the stage",
+        service: str = "the service",
     ) -> None:
         self._limit, self._open_seconds, self._clock = failures, open_seconds, clock
-        self._stage = stage
+        self._service = service
         self._failed = 0
         self._opened_at: float | None = None
         self._probing = False
@@ -53,34 +53,34 @@ class Breaker:
         left = self._opened_at + self._open_seconds - self._clock()
         if left > 0 or self._probing:
             raise Unavailable(
-                f"{self._stage} failed several times in a row and is left alone for a moment",
+                f"{self._service} failed several times in a row and is left alone for a moment",
                 reason="BREAKER_OPEN",
                 retry_after_s=max(left, 0.1),
             )
         self._probing = True
 
-    def record(self, verdict: Verdict) -> None:
+    def record(self, health: Health) -> None:
         """Learns from the end of an admitted call."""
         self._probing = False
-        if verdict is Verdict.SICK:
+        if health is Health.SICK:
             self._failed += 1
             if self._failed >= self._limit:
                 self._opened_at = self._clock()
-        elif verdict is not Verdict.NOTHING:
+        elif health is not Health.UNKNOWN:
             self._failed = 0
             self._opened_at = None
 
 
 class Throttle:
-    """Refuses here, with growing probability, what a busy stage would refuse anyway."""
+    """Refuses here, with growing probability, what a busy service would refuse anyway."""
 
     def __init__(
         self,
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
-        stage: str = "the stage",
+        service: str = "the service",
     ) -> None:
-        self._stage = stage
+        self._service = service
         self._clock, self._chance = clock, chance
         self._requests = self._accepts = 0.0
         self._at = clock()
@@ -94,13 +94,13 @@ class Throttle:
         if self._chance() < refuse:
             self._requests += 1
             raise ResourceExhausted(
-                f"{self._stage} is overloaded; try again later",
+                f"{self._service} is overloaded; try again later",
                 reason="THROTTLED",
                 retry_after_s=1.0,
             )
 
-    def record(self, verdict: Verdict) -> None:
+    def record(self, health: Health) -> None:
         """Learns from the end of an admitted call. One that still runs is no sign: an index call may take minutes."""
         self._requests += 1
-        if verdict is not Verdict.BUSY:
+        if health is not Health.BUSY:
             self._accepts += 1

@@ -6,8 +6,17 @@ from urllib.parse import quote as url_quote
 from folio.common.v1 import document_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.retriever.v1 import retriever_pb2
-from services.gateway.grounding.check import CheckedSentence, Quote
+from services.gateway.grounding.check import CheckedSentence, Quote, Verdict
 from services.gateway.grounding.text import neutralise
+from services.gateway.steps.passages import Read
+
+
+def answered(verdict: Verdict, read: Sequence[Read]) -> gateway_pb2.Answered:
+    """An answer that is grounded, with its citations."""
+    passages = [each.passage for each in read]
+    return gateway_pb2.Answered(
+        sentences=[sentence(checked, passages) for checked in verdict.sentences]
+    )
 
 
 def sentence(

@@ -3,21 +3,21 @@
 from folio.common.v1 import document_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.retriever.v1 import retriever_pb2
-from services.gateway.request import filter_of, restriction_of
-from services.gateway.stages import RELAYED, Retriever
+from services.gateway.clients import RELAYED, RetrieverClient
+from services.gateway.request import checked_filter
 from services.rpc import deadline
 from services.rpc.errors import InvalidArgument
 
 
 async def list_documents(
-    retriever: Retriever, request: gateway_pb2.ListDocumentsRequest
+    retriever: RetrieverClient, request: gateway_pb2.ListDocumentsRequest
 ) -> gateway_pb2.ListDocumentsResponse:
     reply = await retriever.call(
         retriever.stub.ListDocuments,
         retriever_pb2.ListDocumentsRequest(
             page_size=request.page_size,
             page_token=request.page_token,
-            filter=filter_of(restriction_of(request.filter)),
+            filter=checked_filter(request.filter),
         ),
         deadline.current().rest(),
         RELAYED,
@@ -28,7 +28,7 @@ async def list_documents(
 
 
 async def get_document(
-    retriever: Retriever, request: gateway_pb2.GetDocumentRequest
+    retriever: RetrieverClient, request: gateway_pb2.GetDocumentRequest
 ) -> gateway_pb2.GetDocumentResponse:
     reply = await retriever.call(
         retriever.stub.GetDocument,
@@ -40,7 +40,7 @@ async def get_document(
 
 
 async def delete_document(
-    retriever: Retriever, request: gateway_pb2.DeleteDocumentRequest
+    retriever: RetrieverClient, request: gateway_pb2.DeleteDocumentRequest
 ) -> gateway_pb2.DeleteDocumentResponse:
     reply = await retriever.call(
         retriever.stub.DeleteDocument,
@@ -52,7 +52,7 @@ async def delete_document(
 
 
 async def page_image(
-    retriever: Retriever, request: gateway_pb2.GetPageImageRequest
+    retriever: RetrieverClient, request: gateway_pb2.GetPageImageRequest
 ) -> gateway_pb2.GetPageImageResponse:
     """A page as PNG; what of the span stands on it is highlighted, and returned as regions."""
     regions: list[document_pb2.PageRegion] = []

@@ -20,6 +20,8 @@ class Hit:
 
     chunk: document_pb2.Chunk
     score: float
+    # That it answers, as far as a calibration can tell.
+    probability: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from folio.common.v1 import step_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.rerank.v1 import late_interaction_pb2
 from folio.retriever.v1 import retriever_pb2
-from services.gateway.account import Account
-from services.gateway.stages import RELAYED, Stages
+from services.gateway.clients import RELAYED, Clients
 from services.rpc import deadline, identity
 from services.rpc.errors import Internal, InvalidArgument, PermissionDenied
+from services.rpc.report import Report
 
 log = logging.getLogger("folio.gateway")
 
@@ -24,15 +24,15 @@ COLBERT_PART = 0.8
 
 
 async def ingest(
-    stages: Stages, requests: AsyncIterator[gateway_pb2.IngestRequest]
+    clients: Clients, requests: AsyncIterator[gateway_pb2.IngestRequest]
 ) -> AsyncIterator[gateway_pb2.IngestResponse]:
     """Progress, then the result. Data flows through one message at a time: a slow parser slows the sender down."""
-    account = Account()
+    report = Report()
     header = await _header(requests)
     staged = None
-    with account.report.step(step_pb2.STEP_INGEST, needed=True):
-        async for event in stages.retriever.exchange(
-            stages.retriever.stub.IngestDocument,
+    with report.step(step_pb2.STEP_INGEST, needed=True):
+        async for event in clients.retriever.exchange(
+            clients.retriever.stub.IngestDocument,
             _relayed(header, requests),
             deadline.current().share(RETRIEVER_PART),
         ):
@@ -42,15 +42,15 @@ async def ingest(
                 staged = event.result
     if staged is None:
         raise Internal("the retriever ended without a result")
-    account.report.steps.extend(staged.steps)
-    async for done in _token_vectors(stages, account, staged):
+    report.steps.extend(staged.steps)
+    async for done in _token_vectors(clients, report, staged):
         yield done
     document = staged.document
     if not staged.unchanged:
-        with account.report.step(step_pb2.STEP_PUBLISH, needed=True):
+        with report.step(step_pb2.STEP_PUBLISH, needed=True):
             yield _progress(step_pb2.STEP_PUBLISH, 0, 1)
-            reply = await stages.retriever.call(
-                stages.retriever.stub.PublishDocument,
+            reply = await clients.retriever.call(
+                clients.retriever.stub.PublishDocument,
                 retriever_pb2.PublishDocumentRequest(
                     document_id=document.id, version=staged.version
                 ),
@@ -66,24 +66,24 @@ async def ingest(
             "organization_id": identity.current().organization_id,
             "document_id": document.id,
             "unchanged": staged.unchanged,
-            "ms": round(account.elapsed_ms, 1),
+            "ms": round(report.elapsed_ms, 1),
         },
     )
     result = gateway_pb2.IngestResult(
-        document=document, unchanged=staged.unchanged, steps=account.report.steps
+        document=document, unchanged=staged.unchanged, steps=report.steps
     )
     yield gateway_pb2.IngestResponse(result=result)
 
 
 async def _token_vectors(
-    stages: Stages, account: Account, staged: retriever_pb2.IngestResult
+    clients: Clients, report: Report, staged: retriever_pb2.IngestResult
 ) -> AsyncIterator[gateway_pb2.IngestResponse]:
     """Encodes what has no vectors yet; for an unchanged file too, so that ingesting again completes it."""
-    colbert = stages.colbert
+    colbert = clients.colbert
     if colbert is None:
-        account.report.skip(step_pb2.STEP_TOKEN_VECTORS, "colbert is not configured")
+        report.skip(step_pb2.STEP_TOKEN_VECTORS, "colbert is not configured")
         return
-    with account.report.step(step_pb2.STEP_TOKEN_VECTORS) as step:
+    with report.step(step_pb2.STEP_TOKEN_VECTORS) as step:
         async for event in colbert.stream(
             colbert.late_interaction.IndexDocument,
             late_interaction_pb2.IndexDocumentRequest(

@@ -10,23 +10,20 @@ answer from.
 import asyncio
 import uuid
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 
-from folio.common.v1 import step_pb2
+from folio.common.v1 import document_pb2, step_pb2
 from folio.gateway.v1 import gateway_pb2
-from folio.generator.v1 import generator_pb2
+from folio.generator.v1.generator_pb2 import FINISH_ABSTAINED, FINISH_REFUSED
 from folio.retriever.v1 import retriever_pb2
 from services.gateway import calibration, citations, replies
-from services.gateway.account import Account
-from services.gateway.grounding.text import neutralise
+from services.gateway.clients import Clients
 from services.gateway.hits import Hits
-from services.gateway.request import Call, Plan, restriction_of
-from services.gateway.route import Decision, Route, Router, spread
-from services.gateway.scope import Restriction
+from services.gateway.replies import Event, Findings, Outcome
+from services.gateway.request import Call, Plan, words_of
+from services.gateway.route import Decision, Router
+from services.gateway.scope import Scoped
 from services.gateway.settings import RERANKERS, GatewaySettings
-from services.gateway.stages import Stages
 from services.gateway.steps.expand import expand
-from services.gateway.steps.find_scope import Scoped, Vocabularies, find_scope
 from services.gateway.steps.generate import generate
 from services.gateway.steps.ground import ground
 from services.gateway.steps.locate import locate
@@ -34,35 +31,111 @@ from services.gateway.steps.log import log_query, log_search, log_unfinished
 from services.gateway.steps.passages import passages
 from services.gateway.steps.rerank import rerank
 from services.gateway.steps.rewrite import rewrite
+from services.gateway.steps.route import kept, route
+from services.gateway.steps.scope import drop_scope, find_scope
 from services.gateway.steps.search import search
-from services.gateway.steps.web import search_web, why_not
+from services.gateway.steps.web import search_web
+from services.gateway.vocabularies import Vocabularies
 from services.gateway.web_rules import WebRules
 from services.rpc import deadline, identity
 from services.rpc.deadline import Deadline
-from services.rpc.errors import FolioError, InvalidArgument
-
-Event = gateway_pb2.StreamAskResponse
-_STEPS = {"colbert": step_pb2.STEP_COLBERT, "crossencoder": step_pb2.STEP_CROSSENCODER}
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How many hits the search and each reranker hand on, and how many are kept in the end."""
-
-    search: int
-    rerank: int
-    kept: int
+from services.rpc.report import Report
 
 
 class Query:
     """Answers questions. One for the life of the process."""
 
-    def __init__(self, settings: GatewaySettings, stages: Stages) -> None:
+    def __init__(self, settings: GatewaySettings, clients: Clients) -> None:
         self._settings = settings
-        self._stages = stages
-        self._vocabularies = Vocabularies(stages.retriever, settings.scope_cache_seconds)
+        self._clients = clients
+        self._vocabularies = Vocabularies(settings.scope_cache_seconds)
         self._router = Router(calibration.load(settings.calibration), settings.answer_threshold)
         self._web_rules = WebRules.load(settings.web_rules)
+
+    async def _outcome(
+        self, call: Call, request: gateway_pb2.AskRequest, found: Findings
+    ) -> Outcome:
+        """THE pipeline. What a reply says beside its outcome is noted in `found` on the way."""
+        asked = words_of("question", request.question)
+        call.tell(Event(started=gateway_pb2.Started(request_id=call.request_id)))
+        rewritten = await rewrite(call, asked, request.history)
+        question = found.question = rewritten.question
+        if rewritten.clarification:
+            return gateway_pb2.Clarify(question=rewritten.clarification)
+        scoped = await find_scope(call, self._vocabularies, question)
+        call.tell(Event(rewritten=replies.rewritten(question, scoped.scope)))
+        queries = await expand(call, question)
+        hits, scoped = await self._candidates(call, queries, scoped)
+        found.scope = scoped.scope
+
+        routed = found.routed = route(call, self._router, hits)
+        if routed.decision is Decision.CLARIFY:
+            return gateway_pb2.Clarify(question=replies.WHICH_ONE)
+        if routed.decision is Decision.ABSTAIN:
+            reason = await self._vocabularies.why_nothing(call, len(hits))
+            return await self._decline(call, question, scoped.filter, reason)
+        found.read = read = await passages(call, routed.hits)
+        if not read:
+            reason = gateway_pb2.ABSTAIN_REASON_NO_HITS
+            return await self._decline(call, question, scoped.filter, reason)
+        call.tell(Event(sources=gateway_pb2.SourcesFound(sources=replies.sources(found))))
+
+        draft = await generate(call, question, read)
+        found.generator = draft.provider
+        if draft.unavailable is not None:
+            call.report.skip(step_pb2.STEP_GROUND, "no answer was made")
+            return draft.unavailable
+        if draft.finish == FINISH_ABSTAINED:
+            reason = gateway_pb2.ABSTAIN_REASON_GENERATOR_ABSTAINED
+            return await self._decline(call, question, scoped.filter, reason)
+        if draft.finish == FINISH_REFUSED:
+            return gateway_pb2.Refused(message=replies.REFUSED)
+        verdict = await ground(call, draft)
+        if not verdict.grounded:
+            return gateway_pb2.Unverified(reasons=verdict.reasons)
+        answered = citations.answered(verdict, read)
+        await locate(call, answered.sentences)
+        return answered
+
+    async def _candidates(
+        self, call: Call, queries: list[retriever_pb2.Query], scoped: Scoped
+    ) -> tuple[Hits, Scoped]:
+        """Search, then the rerankers as configured; and the scope, unless nothing was found within it."""
+        hits = await search(call, queries, scoped.filter)
+        if scoped.scope is not None and not len(hits):
+            scoped = drop_scope(call)
+            hits = await search(call, queries, scoped.filter)
+        missing = [name for name in RERANKERS if name not in call.clients.rerankers]
+        for name in (*call.clients.rerankers, *missing):
+            hits = await rerank(call, name, queries[0].text, hits)
+        return hits, scoped
+
+    async def _decline(
+        self,
+        call: Call,
+        question: str,
+        within: document_pb2.Filter,
+        reason: "gateway_pb2.AbstainReason.ValueType",
+    ) -> Outcome:
+        """The documents do not say: the web, where that is allowed, or an honest no."""
+        found = await search_web(call, self._web_rules, question, within)
+        return found or replies.abstained(reason)
+
+    async def _answer(self, call: Call, request: gateway_pb2.AskRequest) -> gateway_pb2.AskResponse:
+        """The outcome, packed and logged."""
+        identity.enter(identity.current(), call.request_id)
+        found = Findings()
+        try:
+            outcome = await self._outcome(call, request, found)
+            if isinstance(outcome, gateway_pb2.Answered) and not call.plan.show_progress:
+                for sentence in outcome.sentences:
+                    call.tell(Event(sentence=sentence))
+            reply = replies.pack(call, found, outcome, trace=request.trace)
+            await log_query(call, request.question, reply)
+        except (Exception, asyncio.CancelledError) as error:
+            await log_unfinished(call, request.question, error)
+            raise
+        return reply
 
     async def ask(self, request: gateway_pb2.AskRequest) -> gateway_pb2.AskResponse:
         """The reply: the last of the events."""
@@ -78,8 +151,9 @@ class Query:
         """The answering of a question as it happens; the last event carries the reply. Leaving early stops it all."""
         # A request makes few events (a report a step, at most MAX_SENTENCES sentences): no bound is needed.
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
-        account = Account(queue.put_nowait)
-        work = asyncio.create_task(self._answer(request, account, show_progress))
+        plan = Plan.for_ask(request, self._settings, show_progress=show_progress)
+        call = self._call(plan, request.request_id, queue)
+        work = asyncio.create_task(self._answer(call, request))
         work.add_done_callback(lambda _: queue.put_nowait(None))
         try:
             while True:
@@ -87,8 +161,7 @@ class Query:
                     async with asyncio.timeout(self._settings.heartbeat_seconds):
                         event = await queue.get()
                 except TimeoutError:
-                    beat = gateway_pb2.Heartbeat(waiting_for=account.report.current)
-                    event = Event(heartbeat=beat)
+                    event = Event(heartbeat=gateway_pb2.Heartbeat(waiting_for=call.report.current))
                 if event is None:
                     break
                 yield event
@@ -97,222 +170,31 @@ class Query:
             work.cancel()
             await asyncio.wait({work})
 
-    async def _answer(
-        self, request: gateway_pb2.AskRequest, account: Account, show_progress: bool
-    ) -> gateway_pb2.AskResponse:
-        call = self._call(request.steps, account, request.request_id)
-        identity.enter(identity.current(), call.request_id)
-        try:
-            return await self._steps(request, call, show_progress)
-        except (Exception, asyncio.CancelledError) as error:
-            await log_unfinished(call, self._stages.retriever, request, error)
-            raise
-
-    async def _steps(  # noqa: C901
-        self, request: gateway_pb2.AskRequest, call: Call, show_progress: bool
-    ) -> gateway_pb2.AskResponse:
-        settings, stages = self._settings, self._stages
-        account, caller = call.account, restriction_of(request.filter)
-        asked = _text("question", request.question)
-        reply = gateway_pb2.AskResponse(request_id=call.request_id)
-        account.emit(Event(started=gateway_pb2.Started(request_id=call.request_id)))
-
-        rewritten = await rewrite(call, stages.generator, asked, request.history)
-        question = reply.standalone_question = rewritten.question
-        if rewritten.clarification:
-            reply.clarify.question = neutralise(rewritten.clarification)
-            return await self._finish(call, request, reply)
-        scoped = await find_scope(call, self._vocabularies, question, caller)
-        account.emit(Event(rewritten=replies.rewritten(question, scoped)))
-
-        queries = await expand(call, stages.generator, question)
-        limits = Limits(
-            settings.search_candidates,
-            settings.rerank_candidates,
-            settings.read_candidates,
-        )
-        hits, scoped = await self._candidates(call, queries, scoped, caller, limits)
-        replies.set_scope(reply, scoped)
-
-        no_web = why_not(call, settings, self._web_rules, stages.generator, scoped.restriction)
-        route = self._route(call, request, hits, web=not no_web)
-        reply.answer_probability, reply.answer_threshold = route.probability, route.threshold
-        hits, probabilities = self._spread(hits, route, limits.kept)
-        reply.sources.extend(
-            replies.source(hit.chunk, p) for hit, p in zip(hits.items, probabilities, strict=True)
-        )
-        if route.decision is Decision.CLARIFY:
-            reply.clarify.question = replies.WHICH_ONE
-            return await self._finish(call, request, reply)
-        if route.decision is not Decision.ANSWER:
-            reason = await self._why_not(call, hits)
-            await self._decline(call, reply, question, reason, no_web)
-            return await self._finish(call, request, reply)
-
-        read = await passages(call, stages.retriever, settings, hits)
-        if not read:
-            await self._decline(call, reply, question, gateway_pb2.ABSTAIN_REASON_NO_HITS, no_web)
-            return await self._finish(call, request, reply)
-        by_chunk = {hit.chunk.id: p for hit, p in zip(hits.items, probabilities, strict=True)}
-        relevance = [
-            max((by_chunk.get(hit.id, 0.0) for hit in passage.hits), default=0.0)
-            for passage in read
-        ]
-        del reply.sources[:]
-        reply.sources.extend(
-            replies.source(passage.hits[0], p, (start.page for start in passage.pages))
-            for passage, p in zip(read, relevance, strict=True)
-        )
-        account.emit(Event(sources=gateway_pb2.SourcesFound(sources=reply.sources)))
-
-        draft = await generate(
-            call,
-            stages.generator,
-            question,
-            read,
-            relevance,
-            settings.max_output_tokens,
-            show_progress,
-        )
-        reply.generator = draft.provider
-        if draft.unavailable is not None:
-            account.report.skip(step_pb2.STEP_GROUND, "no answer was made")
-            reply.unavailable.CopyFrom(draft.unavailable)
-            return await self._finish(call, request, reply)
-        if draft.finish == generator_pb2.FINISH_ABSTAINED:
-            reason = gateway_pb2.ABSTAIN_REASON_GENERATOR_ABSTAINED
-            await self._decline(call, reply, question, reason, no_web)
-            return await self._finish(call, request, reply)
-        if draft.finish == generator_pb2.FINISH_REFUSED:
-            reply.refused.message = replies.REFUSED
-            return await self._finish(call, request, reply)
-        verdict = await ground(call, stages.generator, draft, settings.judge_threshold)
-        if not verdict.grounded:
-            reply.unverified.reasons.extend(verdict.reasons)
-            return await self._finish(call, request, reply)
-
-        answered = [citations.sentence(sentence, read) for sentence in verdict.sentences]
-        await locate(call, stages.retriever, answered)
-        reply.answered.sentences.extend(answered)
-        if not show_progress:
-            for sentence in answered:
-                account.emit(Event(sentence=sentence))
-        return await self._finish(call, request, reply)
-
     async def search(self, request: gateway_pb2.SearchRequest) -> gateway_pb2.SearchResponse:
         """Ranked chunks: the same way, as far as the rerankers."""
-        account = Account()
-        call = self._call(request.steps, account, "")
-        caller = restriction_of(request.filter)
-        question = _text("query", request.query)
-        limit = request.limit or replies.DEFAULT_RESULTS
-        limits = Limits(
-            request.search_candidates or max(self._settings.search_candidates, limit),
-            request.rerank_candidates or max(self._settings.rerank_candidates, limit),
-            limit,
-        )
-        scoped = await find_scope(call, self._vocabularies, question, caller)
-        queries = await expand(call, self._stages.generator, question)
-        hits, scoped = await self._candidates(call, queries, scoped, caller, limits)
-        route = self._router.decide(hits.scored, len(hits))
-        hits, _ = self._spread(hits, route, limits.kept)
-        await log_search(call, self._stages.retriever, question, len(hits))
-        return replies.search_response(call, hits, scoped, trace=request.trace)
+        call = self._call(Plan.for_search(request, self._settings))
+        question = words_of("query", request.query)
+        scoped = await find_scope(call, self._vocabularies, question)
+        queries = await expand(call, question)
+        hits, scoped = await self._candidates(call, queries, scoped)
+        hits = kept(call, self._router.decide(hits.scored, len(hits)), hits)
+        await log_search(call, question, len(hits))
+        return replies.search_response(call, hits, scoped.scope, trace=request.trace)
 
-    def _call(self, steps: gateway_pb2.StepToggles, account: Account, request_id: str) -> Call:
+    def _call(
+        self, plan: Plan, request_id: str = "", queue: asyncio.Queue[Event | None] | None = None
+    ) -> Call:
+        def tell(event: Event) -> None:
+            if queue is not None:
+                queue.put_nowait(event)
+
         until = min(deadline.current().at, Deadline.after(self._settings.ask_seconds).at)
         return Call(
             request_id=request_id or identity.request_id() or uuid.uuid4().hex,
-            plan=Plan.of(steps, self._settings),
+            plan=plan,
             deadline=Deadline(until),
-            account=account,
+            settings=self._settings,
+            clients=self._clients,
+            report=Report(lambda step: tell(Event(step=step))),
+            tell=tell,
         )
-
-    async def _candidates(
-        self,
-        call: Call,
-        queries: list[retriever_pb2.Query],
-        scoped: Scoped,
-        caller: Restriction,
-        limits: Limits,
-    ) -> tuple[Hits, Scoped]:
-        """Search, then the rerankers as configured. The last order is cut by _spread, which may reach further down."""
-        stages, question = self._stages, queries[0].text
-        hits, scoped = await search(call, stages, queries, scoped, caller, limits.search)
-        missing = [name for name in RERANKERS if stages.reranker(name) is None]
-        for name in [*(reranker.name for reranker in stages.rerankers), *missing]:
-            reranker = stages.reranker(name)
-            hits = await rerank(call, _STEPS[name], reranker, question, hits, limits.rerank)
-        return hits, scoped
-
-    def _route(
-        self, call: Call, request: gateway_pb2.AskRequest, hits: Hits, *, web: bool
-    ) -> Route:
-        with call.account.report.step(step_pb2.STEP_ROUTE) as step:
-            threshold = request.answer_threshold if request.HasField("answer_threshold") else None
-            route = self._router.decide(hits.scored, len(hits), threshold=threshold, web=web)
-            step.model = hits.scored.model if hits.scored else ""
-            step.reason = str(route.decision)
-            if route.uncalibrated:
-                step.degrade(route.uncalibrated)
-        return route
-
-    def _spread(self, hits: Hits, route: Route, limit: int) -> tuple[Hits, list[float]]:
-        """The hits to go on with, few of one document where others are relevant too, and their probabilities."""
-        known = route.probabilities
-        # Without probabilities nobody knows what is relevant, and the order stays as it is.
-        per_document = self._settings.max_per_document if known else 0
-        kept = spread(
-            [hit.chunk.document_id for hit in hits.items],
-            limit,
-            per_document,
-            [p >= route.floor for p in known] if known else [True] * len(hits),
-        )
-        return hits.at(kept), [known[position] if known else 0.0 for position in kept]
-
-    async def _why_not(self, call: Call, hits: Hits) -> "gateway_pb2.AbstainReason.ValueType":
-        if len(hits):
-            return gateway_pb2.ABSTAIN_REASON_BELOW_THRESHOLD
-        try:
-            vocabulary = await self._vocabularies.current(call)
-        except FolioError:
-            return gateway_pb2.ABSTAIN_REASON_NO_HITS
-        if vocabulary.documents:
-            return gateway_pb2.ABSTAIN_REASON_NO_HITS
-        return gateway_pb2.ABSTAIN_REASON_NO_DOCUMENTS
-
-    async def _decline(
-        self,
-        call: Call,
-        reply: gateway_pb2.AskResponse,
-        question: str,
-        reason: "gateway_pb2.AbstainReason.ValueType",
-        no_web: str,
-    ) -> None:
-        """The documents do not say: the web, where that is allowed, or an honest no."""
-        if no_web:
-            call.account.report.skip(step_pb2.STEP_WEB, no_web)
-        elif found := await search_web(call, self._stages.generator, question):
-            reply.web.CopyFrom(found)
-            return
-        reply.abstained.reason = reason
-        reply.abstained.message = (
-            replies.NO_DOCUMENTS
-            if reason == gateway_pb2.ABSTAIN_REASON_NO_DOCUMENTS
-            else replies.NOT_SAID
-        )
-
-    async def _finish(
-        self, call: Call, request: gateway_pb2.AskRequest, reply: gateway_pb2.AskResponse
-    ) -> gateway_pb2.AskResponse:
-        replies.close(call, reply, trace=request.trace)
-        await log_query(call, self._stages.retriever, request, reply)
-        return reply
-
-
-def _text(field: str, value: str) -> str:
-    """A question without control characters. InvalidArgument if nothing is left to ask."""
-    text = " ".join(neutralise(value).split())
-    if not any(character.isalnum() for character in text):
-        raise InvalidArgument.field(field, "holds no word: ask something")
-    return text

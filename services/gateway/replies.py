@@ -1,77 +1,114 @@
 """Packs what the pipeline found into replies."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from folio.common.v1 import document_pb2
 from folio.gateway.v1 import gateway_pb2
 from services.gateway.hits import Hits
-from services.gateway.request import Call, filter_of
-from services.gateway.steps.find_scope import Scoped
+from services.gateway.request import Call
+from services.gateway.scope import Scope
+from services.gateway.steps.passages import Read
+from services.gateway.steps.route import Routed
 
-DEFAULT_RESULTS = 10
+Event = gateway_pb2.StreamAskResponse
+# How a question ends: one of the messages of AskResponse.outcome.
+Outcome = (
+    gateway_pb2.Answered
+    | gateway_pb2.Clarify
+    | gateway_pb2.Abstained
+    | gateway_pb2.Unverified
+    | gateway_pb2.Unavailable
+    | gateway_pb2.Refused
+    | gateway_pb2.WebAnswer
+)
+
 NOT_SAID = "The documents do not say."
 NO_DOCUMENTS = "There are no documents to answer from."
-NOT_CONFIGURED = "No language model is configured, so no answer was made. These are the sources."
 REFUSED = "The language model refused to answer this."
 WHICH_ONE = "The documents come close to this, but not close enough. Can you say more precisely what you mean?"
 
+_FIELDS = {
+    field.message_type: field.name
+    for field in gateway_pb2.AskResponse.DESCRIPTOR.oneofs_by_name["outcome"].fields
+}
 
-def scope(scoped: Scoped) -> gateway_pb2.ProposedScope | None:
-    """The scope that was found in the question and applied, if any."""
-    if scoped.scope is None:
-        return None
-    return gateway_pb2.ProposedScope(
-        filter=filter_of(scoped.scope.restriction), descriptions=scoped.scope.descriptions
+
+@dataclass
+class Findings:
+    """What a reply says beside its outcome, as far as the pipeline came."""
+
+    question: str = ""
+    scope: Scope | None = None
+    routed: Routed | None = None
+    read: Sequence[Read] = ()
+    generator: str = ""
+
+
+def pack(call: Call, found: Findings, outcome: Outcome, *, trace: bool) -> gateway_pb2.AskResponse:
+    """The reply."""
+    reply = gateway_pb2.AskResponse(
+        request_id=call.request_id,
+        sources=sources(found),
+        standalone_question=found.question,
+        scope=scope(found.scope),
+        steps=call.report.steps,
+        usage=call.usage,
+        egress=call.ledger.entries,
+        answer_probability=found.routed.probability if found.routed else 0.0,
+        answer_threshold=found.routed.threshold if found.routed else 0.0,
+        rankings=call.rankings if trace else (),
+        elapsed_ms=call.report.elapsed_ms,
+        generator=found.generator,
     )
+    getattr(reply, _FIELDS[outcome.DESCRIPTOR]).CopyFrom(outcome)
+    return reply
 
 
-def set_scope(
-    reply: gateway_pb2.AskResponse | gateway_pb2.SearchResponse | gateway_pb2.Rewritten,
-    scoped: Scoped,
-) -> None:
-    found = scope(scoped)
-    if found is not None:
-        reply.scope.CopyFrom(found)
+def sources(found: Findings) -> list[gateway_pb2.SourcePassage]:
+    """What was read, with the pages around each best hit; where nothing was read, the hits."""
+    if found.read:
+        return [
+            gateway_pb2.SourcePassage(
+                chunk=read.passage.hits[0],
+                probability=read.relevance,
+                pages=(start.page for start in read.passage.pages),
+            )
+            for read in found.read
+        ]
+    hits = found.routed.hits.items if found.routed else ()
+    return [gateway_pb2.SourcePassage(chunk=hit.chunk, probability=hit.probability) for hit in hits]
 
 
-def rewritten(question: str, scoped: Scoped) -> gateway_pb2.Rewritten:
-    event = gateway_pb2.Rewritten(standalone_question=question)
-    set_scope(event, scoped)
-    return event
+def scope(found: Scope | None) -> gateway_pb2.ProposedScope | None:
+    """The scope that was found in the question and applied, if any."""
+    if found is None:
+        return None
+    return gateway_pb2.ProposedScope(filter=found.filter, descriptions=found.descriptions)
 
 
-def source(
-    chunk: document_pb2.Chunk, probability: float, pages: Iterable[int] = ()
-) -> gateway_pb2.SourcePassage:
-    """A hit, and the pages that were read around it."""
-    return gateway_pb2.SourcePassage(chunk=chunk, probability=probability, pages=pages)
+def rewritten(question: str, found: Scope | None) -> gateway_pb2.Rewritten:
+    """The question as it is searched."""
+    return gateway_pb2.Rewritten(standalone_question=question, scope=scope(found))
 
 
-def close(call: Call, reply: gateway_pb2.AskResponse, *, trace: bool) -> None:
-    """Adds the account."""
-    account = call.account
-    reply.steps.extend(account.report.steps)
-    reply.usage.extend(account.usage)
-    reply.egress.extend(account.egress)
-    if trace:
-        reply.rankings.extend(account.rankings)
-    reply.elapsed_ms = account.elapsed_ms
+def abstained(reason: "gateway_pb2.AbstainReason.ValueType") -> gateway_pb2.Abstained:
+    """An honest no."""
+    empty = reason == gateway_pb2.ABSTAIN_REASON_NO_DOCUMENTS
+    return gateway_pb2.Abstained(reason=reason, message=NO_DOCUMENTS if empty else NOT_SAID)
 
 
 def search_response(
-    call: Call, hits: Hits, scoped: Scoped, *, trace: bool
+    call: Call, hits: Hits, found: Scope | None, *, trace: bool
 ) -> gateway_pb2.SearchResponse:
     """Ranked chunks with the account."""
-    account = call.account
-    reply = gateway_pb2.SearchResponse(
+    return gateway_pb2.SearchResponse(
         request_id=call.request_id,
         results=[
             gateway_pb2.SearchResult(chunk=hit.chunk, score=hit.score, scored_by=hits.scored_by)
             for hit in hits.items
         ],
-        steps=account.report.steps,
-        rankings=account.rankings if trace else [],
-        elapsed_ms=account.elapsed_ms,
+        steps=call.report.steps,
+        rankings=call.rankings if trace else (),
+        scope=scope(found),
+        elapsed_ms=call.report.elapsed_ms,
     )
-    set_scope(reply, scoped)
-    return reply

@@ -1,20 +1,26 @@
-"""A request as the pipeline sees it: whose limits, which steps, and how long there is."""
+"""A request as the pipeline sees it: which steps, how many hits, how long there is, and whom to call."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
-from folio.common.v1 import document_pb2
+from folio.common.v1 import document_pb2, service_pb2
 from folio.gateway.v1 import gateway_pb2
-from services.gateway.account import Account
-from services.gateway.scope import Restriction
+from services.gateway.clients import Clients
+from services.gateway.grounding.text import neutralise
+from services.gateway.ledger import Ledger
 from services.gateway.settings import GatewaySettings
 from services.rpc.deadline import Deadline
 from services.rpc.errors import InvalidArgument
 from services.rpc.fields import day
+from services.rpc.report import Report
+
+DEFAULT_RESULTS = 10
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Which steps a request goes through."""
+    """What a request goes through. The search and each reranker hand on so many candidates, and `kept` are left."""
 
     dense: bool
     sparse: bool
@@ -31,46 +37,77 @@ class Plan:
     web: bool
     exact: bool
 
+    filter: document_pb2.Filter
+    search_candidates: int
+    rerank_candidates: int
+    kept: int
+    # Unset: as configured.
+    answer_threshold: float | None = None
+    show_progress: bool = False
+
     @classmethod
-    def of(cls, steps: gateway_pb2.StepToggles, settings: GatewaySettings) -> "Plan":
-        """The request's toggles over the settings. InvalidArgument if no search is left."""
-
-        def chosen(name: str, default: bool) -> bool:
-            toggle = getattr(steps, name)
-            return default if not toggle else bool(toggle == gateway_pb2.TOGGLE_ON)
-
-        plan = cls(
-            dense=chosen("dense", settings.dense),
-            sparse=chosen("sparse", settings.sparse),
-            typos=chosen("typos", settings.typos),
-            colbert=chosen("colbert", True),
-            crossencoder=chosen("crossencoder", True),
-            rewrite=chosen("rewrite", settings.rewrite),
-            synonyms=chosen("synonyms", settings.synonyms),
-            multi_query=chosen("multi_query", settings.multi_query),
-            hyde=chosen("hyde", settings.hyde),
-            scope=chosen("scope", settings.scope),
-            passages=chosen("passages", settings.passages),
-            judge=chosen("judge", settings.judge),
-            web=chosen("web", settings.web),
-            exact=chosen("exact", False),
+    def for_ask(
+        cls, request: gateway_pb2.AskRequest, settings: GatewaySettings, *, show_progress: bool
+    ) -> "Plan":
+        """InvalidArgument for a filter or for switches that leave nothing to search."""
+        threshold = request.answer_threshold if request.HasField("answer_threshold") else None
+        return cls(
+            **_switches(request.steps, settings),
+            filter=checked_filter(request.filter),
+            search_candidates=settings.search_candidates,
+            rerank_candidates=settings.rerank_candidates,
+            kept=settings.read_candidates,
+            answer_threshold=threshold,
+            show_progress=show_progress,
         )
-        if not (plan.dense or plan.sparse or plan.exact):
-            raise InvalidArgument.field("steps", "dense and sparse are both off: leave one on")
-        return plan
+
+    @classmethod
+    def for_search(cls, request: gateway_pb2.SearchRequest, settings: GatewaySettings) -> "Plan":
+        """The same, for a search."""
+        limit = request.limit or DEFAULT_RESULTS
+        return cls(
+            **_switches(request.steps, settings),
+            filter=checked_filter(request.filter),
+            search_candidates=request.search_candidates or max(settings.search_candidates, limit),
+            rerank_candidates=request.rerank_candidates or max(settings.rerank_candidates, limit),
+            kept=limit,
+        )
 
 
 @dataclass(frozen=True)
 class Call:
-    """What every step is given."""
+    """What every step is given. `tell` sends an event to a caller who streams, and must not wait."""
 
     request_id: str
     plan: Plan
     deadline: Deadline
-    account: Account
+    settings: GatewaySettings
+    clients: Clients
+    report: Report
+    tell: Callable[[gateway_pb2.StreamAskResponse], None]
+    ledger: Ledger = field(default_factory=Ledger)
+    usage: list[service_pb2.Usage] = field(default_factory=list)
+    rankings: list[gateway_pb2.Ranking] = field(default_factory=list)
+
+    def spend(self, usage: service_pb2.Usage) -> None:
+        """Adds what a provider counted, if it counted anything."""
+        if usage.input_tokens or usage.output_tokens or usage.cost_usd:
+            self.usage.append(usage)
 
 
-def restriction_of(filter: document_pb2.Filter) -> Restriction:
+def _switches(steps: gateway_pb2.StepToggles, settings: GatewaySettings) -> dict[str, Any]:
+    """The request's toggles over the settings. What is no setting is on, but for exact search."""
+    chosen = {
+        toggle.name: getattr(settings, toggle.name, toggle.name != "exact")
+        for toggle in steps.DESCRIPTOR.fields
+    }
+    chosen |= {toggle.name: value == gateway_pb2.TOGGLE_ON for toggle, value in steps.ListFields()}
+    if not (chosen["dense"] or chosen["sparse"] or chosen["exact"]):
+        raise InvalidArgument.field("steps", "dense and sparse are both off: leave one on")
+    return chosen
+
+
+def checked_filter(filter: document_pb2.Filter) -> document_pb2.Filter:
     """The caller's own filter. InvalidArgument if its dates are none, or end before they begin."""
     for name in ("published_from", "published_until"):
         day(getattr(filter, name), f"filter.{name}")
@@ -82,21 +119,12 @@ def restriction_of(filter: document_pb2.Filter) -> Restriction:
         raise InvalidArgument.field(
             "filter.published_until", "is before published_from: no document can be in between"
         )
-    return Restriction(
-        document_ids=tuple(filter.document_ids),
-        collections=tuple(filter.collections),
-        kinds=tuple(filter.kinds),
-        published_from=filter.published_from,
-        published_until=filter.published_until,
-    )
+    return filter
 
 
-def filter_of(restriction: Restriction) -> document_pb2.Filter:
-    """A restriction as it crosses the wire."""
-    return document_pb2.Filter(
-        document_ids=restriction.document_ids,
-        collections=restriction.collections,
-        kinds=restriction.kinds,
-        published_from=restriction.published_from,
-        published_until=restriction.published_until,
-    )
+def words_of(field: str, value: str) -> str:
+    """What is asked, without control characters. InvalidArgument if nothing is left to ask."""
+    text = " ".join(neutralise(value).split())
+    if not any(character.isalnum() for character in text):
+        raise InvalidArgument.field(field, "holds no word: ask something")
+    return text

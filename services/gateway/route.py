@@ -1,4 +1,4 @@
-"""Decides what a question gets: an answer, a web search, an honest no, or a question back. Pure."""
+"""Decides what a question gets: an answer, an honest no, or a question back. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,6 @@ class Decision(StrEnum):
     """Where a question goes."""
 
     ANSWER = "answer"
-    WEB = "web"
     ABSTAIN = "abstain"
     CLARIFY = "clarify"
 
@@ -45,17 +44,14 @@ class Router:
     calibrations: Mapping[tuple[str, str], Calibration]
     threshold: float | None = None
 
-    def decide(
-        self, scored: Scored | None, hits: int, *, threshold: float | None = None, web: bool = False
-    ) -> Route:
+    def decide(self, scored: Scored | None, hits: int, *, threshold: float | None = None) -> Route:
         """Routes on the top probability and on how many hits cleared the floor.
 
         Without hits: no. With a threshold of 0: an answer, whatever the probability. Without a calibration of the very
         model that scored, no threshold is applied: the generator reads, and the check of its answer decides.
         """
-        no = Decision.WEB if web else Decision.ABSTAIN
         if hits == 0:
-            return Route(no)
+            return Route(Decision.ABSTAIN)
         if scored is None:
             return Route(Decision.ANSWER, uncalibrated="no reranker scored the hits")
         calibration = self.calibrations.get((scored.model, scored.signal))
@@ -77,7 +73,7 @@ class Router:
         elif calibration.clarify_from is not None and best >= calibration.clarify_from:
             decision = Decision.CLARIFY
         else:
-            decision = no
+            decision = Decision.ABSTAIN
         return Route(decision, best, limit, each, calibration.floor)
 
 

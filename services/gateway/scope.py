@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from folio.common.v1.document_pb2 import Filter
+
 _CUE = r"(?:in|from|within|inside|per|under|according to|based on)"
 # After these a name without an article is a document's; "in parental leave" and "in New York" are no places to search.
 _SOURCE_CUE = r"(?:according to|based on)"
@@ -30,21 +32,6 @@ MANY = 8
 
 
 @dataclass(frozen=True)
-class Restriction:
-    """A filter as plain values; the same parts as on the wire."""
-
-    document_ids: tuple[int, ...] = ()
-    collections: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()
-    published_from: str = ""
-    published_until: str = ""
-
-    @property
-    def empty(self) -> bool:
-        return self == Restriction()
-
-
-@dataclass(frozen=True)
 class KnownDocument:
     """A document that a question may name."""
 
@@ -64,10 +51,18 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Scope:
-    """A restriction found in a question, in words for people."""
+    """A filter found in a question, in words for people."""
 
-    restriction: Restriction
+    filter: Filter
     descriptions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Scoped:
+    """The filter to search with, and the scope that is in it, if any."""
+
+    filter: Filter
+    scope: Scope | None = None
 
 
 def find(question: str, vocabulary: Vocabulary) -> Scope | None:
@@ -77,25 +72,25 @@ def find(question: str, vocabulary: Vocabulary) -> Scope | None:
     collections = [name for name in vocabulary.collections if _named(text, name, "collection")]
     kinds = [] if documents else [kind for kind in vocabulary.kinds if _kind_named(question, kind)]
     since, until = ("", "") if documents else _dates(question)
-    restriction = Restriction(
-        document_ids=tuple(document.id for document in documents),
-        collections=tuple(collections),
-        kinds=tuple(kinds),
+    named = Filter(
+        document_ids=[document.id for document in documents],
+        collections=collections,
+        kinds=kinds,
         published_from=since,
         published_until=until,
     )
-    if restriction.empty:
+    if named == Filter():
         return None
     described = [f"document: {document.title}" for document in documents]
     described += [f"collection: {name}" for name in collections]
     described += [f"kind: {kind}" for kind in kinds]
     if since or until:
         described.append(f"published: {since or '...'} to {until or '...'}")
-    return Scope(restriction, tuple(described))
+    return Scope(named, tuple(described))
 
 
-def combine(scope: Restriction, caller: Restriction) -> tuple[Restriction, bool]:
-    """Both restrictions, and whether a part of the scope gave way: where the caller set a part, the caller wins."""
+def combine(scope: Filter, caller: Filter) -> tuple[Filter, bool]:
+    """Both filters in one, and whether a part of the scope gave way: where the caller set a part, the caller wins."""
     dated = bool(caller.published_from or caller.published_until)
     yields = (
         bool(scope.document_ids and caller.document_ids)
@@ -104,7 +99,7 @@ def combine(scope: Restriction, caller: Restriction) -> tuple[Restriction, bool]
         or bool(dated and (scope.published_from or scope.published_until))
     )
     return (
-        Restriction(
+        Filter(
             document_ids=caller.document_ids or scope.document_ids,
             collections=caller.collections or scope.collections,
             kinds=caller.kinds or scope.kinds,

@@ -5,12 +5,13 @@ from typing import Literal
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
+from folio.common.v1 import step_pb2
 from services.rpc.settings import ServerSettings, renamed
 
 # An empty variable means the default, so that nothing at all needs a word.
 NONE = "none"
-# The names of rerankers, each with its switch in a request's stages.
-RERANKERS = ("colbert", "crossencoder")
+# The names of rerankers, each with the step that it does.
+RERANKERS = {"colbert": step_pb2.STEP_COLBERT, "crossencoder": step_pb2.STEP_CROSSENCODER}
 DEFAULT_CALIBRATION = Path(__file__).parent / "calibrations"
 
 
@@ -55,7 +56,7 @@ class GatewaySettings(ServerSettings):
     jwt_rooftop_claim: str = Field("rooftop_id", description="claim with the rooftop, if any")
     jwt_scopes_claim: str = Field("scope", description="claim with the scopes: a list, or words")
 
-    # Where the stages are.
+    # Where the services are.
     retriever_address: str = Field("127.0.0.1:7401", description="host:port of the retriever")
     reranker_list: str = Field(
         "colbert=127.0.0.1:7402",
@@ -66,13 +67,15 @@ class GatewaySettings(ServerSettings):
         "127.0.0.1:7404", description="host:port of the generator, or none"
     )
     breaker_failures: int = Field(
-        5, ge=1, description="failures in a row after which a stage is left alone"
+        5, ge=1, description="failures in a row after which a service is left alone"
     )
     breaker_open_seconds: float = Field(
-        5.0, gt=0, description="how long a stage is left alone before one call probes it"
+        5.0, gt=0, description="how long a service is left alone before one call probes it"
     )
     breaker_slow_seconds: float = Field(
-        1.0, ge=0, description="a call that timed out sooner than this says nothing about the stage"
+        1.0,
+        ge=0,
+        description="a call that timed out sooner than this says nothing about the service",
     )
 
     # What a question goes through, where the request does not say.

@@ -41,6 +41,12 @@ class Report:
     steps: list[step_pb2.StepReport] = field(default_factory=list)
     # The step that is being worked on.
     current: "step_pb2.Step.ValueType" = step_pb2.STEP_UNSPECIFIED
+    started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def elapsed_ms(self) -> float:
+        """Since the report was begun."""
+        return (time.perf_counter() - self.started) * 1e3
 
     @contextmanager
     def step(

@@ -1,11 +1,11 @@
-"""A gateway in front of scripted stages."""
+"""A gateway in front of scripted services."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.gateway.stage_servers import Suite, running_suite
+from tests.gateway.scripted_services import Suite, running_suite
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from folio.gateway.v1 import gateway_pb2
 from folio.generator.v1 import generator_pb2
 from services.rpc.errors import Unavailable
 from tests.gateway.asking import DEGRADED, RAN, ask, events, report
-from tests.gateway.stage_servers import (
+from tests.gateway.scripted_services import (
     GOOD,
     TEXT,
     Suite,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.gateway.breaker import Breaker, Throttle, Verdict
+from services.gateway.breaker import Breaker, Health, Throttle
 from services.rpc.errors import ResourceExhausted, Unavailable
 
 
@@ -18,28 +18,28 @@ def test_it_opens_after_failures_in_a_row_and_one_call_probes() -> None:
     breaker = Breaker(3, 5.0, clock)
     for _ in range(3):
         breaker.admit()
-        breaker.record(Verdict.SICK)
+        breaker.record(Health.SICK)
     with pytest.raises(Unavailable, match="left alone"):
         breaker.admit()
     clock.now = 5.0
     breaker.admit()
     with pytest.raises(Unavailable):
         breaker.admit()
-    breaker.record(Verdict.SICK)
+    breaker.record(Health.SICK)
     with pytest.raises(Unavailable):
         breaker.admit()
     clock.now = 10.0
     breaker.admit()
-    breaker.record(Verdict.WELL)
+    breaker.record(Health.WELL)
     breaker.admit()
     breaker.admit()
 
 
 def test_a_success_starts_the_count_again() -> None:
     breaker = Breaker(2, 5.0, Clock())
-    for verdict in (Verdict.SICK, Verdict.WELL, Verdict.SICK, Verdict.BUSY, Verdict.SICK):
+    for health in (Health.SICK, Health.WELL, Health.SICK, Health.BUSY, Health.SICK):
         breaker.admit()
-        breaker.record(verdict)
+        breaker.record(health)
     breaker.admit()
 
 
@@ -47,10 +47,10 @@ def test_a_cancelled_probe_leaves_the_next_one_its_turn() -> None:
     clock = Clock()
     breaker = Breaker(1, 5.0, clock)
     breaker.admit()
-    breaker.record(Verdict.SICK)
+    breaker.record(Health.SICK)
     clock.now = 5.0
     breaker.admit()
-    breaker.record(Verdict.NOTHING)
+    breaker.record(Health.UNKNOWN)
     breaker.admit()
 
 
@@ -65,7 +65,7 @@ def test_a_stage_that_refuses_everything_is_spared_about_all_calls() -> None:
         except ResourceExhausted:
             refused += 1
         else:
-            throttle.record(Verdict.BUSY)
+            throttle.record(Health.BUSY)
     assert refused >= 90
 
 
@@ -73,7 +73,7 @@ def test_a_stage_that_accepts_half_is_not_throttled() -> None:
     throttle = Throttle(Clock(), lambda: 0.0001)
     for number in range(100):
         throttle.admit()
-        throttle.record(Verdict.BUSY if number % 2 else Verdict.WELL)
+        throttle.record(Health.BUSY if number % 2 else Health.WELL)
 
 
 def test_the_memory_of_refusals_fades() -> None:
@@ -81,7 +81,7 @@ def test_the_memory_of_refusals_fades() -> None:
     throttle = Throttle(clock, lambda: 0.99)
     for _ in range(50):
         throttle.admit()
-        throttle.record(Verdict.BUSY)
+        throttle.record(Health.BUSY)
     clock.now = 600.0
     throttle.admit()
     assert throttle._requests < 0.1

@@ -22,7 +22,7 @@ from services.rpc.errors import (
     Unavailable,
 )
 from tests.gateway.asking import DEGRADED, RAN, SKIPPED, ask, events, report
-from tests.gateway.stage_servers import (
+from tests.gateway.scripted_services import (
     CHUNKS,
     GOOD,
     Suite,

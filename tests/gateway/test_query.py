@@ -11,7 +11,7 @@ from folio.common.v1 import document_pb2, service_pb2, step_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.words import word
 from tests.gateway.asking import QUESTION, RAN, SKIPPED, ask, report
-from tests.gateway.stage_servers import (
+from tests.gateway.scripted_services import (
     CHUNKS,
     Suite,
     forever,

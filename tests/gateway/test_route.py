@@ -39,7 +39,6 @@ def scored(*scores: float) -> Scored:
 def test_the_top_probability_decides() -> None:
     assert router().decide(scored(0.1, -3.0), 2).decision is Decision.ANSWER
     assert router().decide(scored(-0.1, -3.0), 2).decision is Decision.ABSTAIN
-    assert router().decide(scored(-0.1, -3.0), 2, web=True).decision is Decision.WEB
     route = router().decide(scored(2.0, 0.0), 2)
     assert route.probability == pytest.approx(1 / (1 + math.exp(-2)))
     assert route.probabilities[1] == 0.5
@@ -75,7 +74,7 @@ def test_nothing_scored_or_another_models_sweep_applies_no_threshold() -> None:
 
 def test_no_hits_is_no() -> None:
     assert router().decide(scored(), 0).decision is Decision.ABSTAIN
-    assert router().decide(None, 0, web=True).decision is Decision.WEB
+    assert router().decide(None, 0).decision is Decision.ABSTAIN
 
 
 def test_what_could_not_be_scored_answers_nothing() -> None:

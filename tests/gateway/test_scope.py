@@ -2,9 +2,9 @@
 
 import pytest
 
+from folio.common.v1.document_pb2 import Filter
 from services.gateway.scope import (
     KnownDocument,
-    Restriction,
     Vocabulary,
     combine,
     find,
@@ -29,37 +29,37 @@ KNOWN = Vocabulary(
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
-        ("How much leave is there in the 2025 handbook?", Restriction(document_ids=(1,))),
-        ("How much leave is in the Staff Handbook 2024?", Restriction(document_ids=(2,))),
-        ("What does leave mean in the staff handbook?", Restriction(document_ids=(1, 2))),
-        ("According to the Safety Manual, what is PPE?", Restriction(document_ids=(3,))),
-        ("according to the SAFETY  manual what is PPE", Restriction(document_ids=(3,))),
-        ("What is the price in the 2023 catalogue?", Restriction(document_ids=(4,))),
-        ("Who pays under the travel rules?", Restriction(document_ids=(6,))),
-        ("Only policies: who may travel?", Restriction(kinds=("policy",))),
-        ("Who may travel, only in the policies?", Restriction(kinds=("policy",))),
-        ("Search manuals only: how do I reset it?", Restriction(kinds=("manual",))),
-        ("Who may travel, in the hr collection?", Restriction(collections=("hr",))),
-        ("In collection Plant 2, who may enter?", Restriction(collections=("Plant 2",))),
+        ("How much leave is there in the 2025 handbook?", Filter(document_ids=(1,))),
+        ("How much leave is in the Staff Handbook 2024?", Filter(document_ids=(2,))),
+        ("What does leave mean in the staff handbook?", Filter(document_ids=(1, 2))),
+        ("According to the Safety Manual, what is PPE?", Filter(document_ids=(3,))),
+        ("according to the SAFETY  manual what is PPE", Filter(document_ids=(3,))),
+        ("What is the price in the 2023 catalogue?", Filter(document_ids=(4,))),
+        ("Who pays under the travel rules?", Filter(document_ids=(6,))),
+        ("Only policies: who may travel?", Filter(kinds=("policy",))),
+        ("Who may travel, only in the policies?", Filter(kinds=("policy",))),
+        ("Search manuals only: how do I reset it?", Filter(kinds=("manual",))),
+        ("Who may travel, in the hr collection?", Filter(collections=("hr",))),
+        ("In collection Plant 2, who may enter?", Filter(collections=("Plant 2",))),
         (
             "What changed in documents from 2024?",
-            Restriction(published_from="2024-01-01", published_until="2024-12-31"),
+            Filter(published_from="2024-01-01", published_until="2024-12-31"),
         ),
         (
             "Which files issued in 2024 mention it?",
-            Restriction(published_from="2024-01-01", published_until="2024-12-31"),
+            Filter(published_from="2024-01-01", published_until="2024-12-31"),
         ),
-        ("According to Parental Leave, who may stay?", Restriction(document_ids=(7,))),
-        ("How much leave is there in Staff Handbook 2025?", Restriction(document_ids=(1,))),
-        ("Search only manuals: how do I reset it?", Restriction(kinds=("manual",))),
-        ("Which documents since 2024 mention it?", Restriction(published_from="2024-01-01")),
-        ("Which files before 2020 mention it?", Restriction(published_until="2019-12-31")),
+        ("According to Parental Leave, who may stay?", Filter(document_ids=(7,))),
+        ("How much leave is there in Staff Handbook 2025?", Filter(document_ids=(1,))),
+        ("Search only manuals: how do I reset it?", Filter(kinds=("manual",))),
+        ("Which documents since 2024 mention it?", Filter(published_from="2024-01-01")),
+        ("Which files before 2020 mention it?", Filter(published_until="2019-12-31")),
     ],
 )
-def test_a_named_scope_is_found(question: str, expected: Restriction) -> None:
+def test_a_named_scope_is_found(question: str, expected: Filter) -> None:
     scope = find(question, KNOWN)
     assert scope is not None
-    assert scope.restriction == expected
+    assert scope.filter == expected
     assert scope.descriptions
 
 
@@ -105,10 +105,10 @@ def test_a_name_of_many_documents_tells_nothing() -> None:
 
 
 def test_the_caller_goes_first() -> None:
-    scope = Restriction(document_ids=(1,), kinds=("policy",))
-    both, yields = combine(scope, Restriction(document_ids=(9,)))
-    assert both == Restriction(document_ids=(9,), kinds=("policy",))
+    scope = Filter(document_ids=(1,), kinds=("policy",))
+    both, yields = combine(scope, Filter(document_ids=(9,)))
+    assert both == Filter(document_ids=(9,), kinds=("policy",))
     assert yields
-    both, yields = combine(scope, Restriction(collections=("hr",)))
-    assert both == Restriction(document_ids=(1,), kinds=("policy",), collections=("hr",))
+    both, yields = combine(scope, Filter(collections=("hr",)))
+    assert both == Filter(document_ids=(1,), kinds=("policy",), collections=("hr",))
     assert not yields

@@ -7,7 +7,7 @@ from folio.gateway.v1 import gateway_pb2
 from folio.generator.v1 import generator_pb2
 from folio.retriever.v1 import retriever_pb2
 from tests.gateway.asking import QUESTION, ask, report
-from tests.gateway.stage_servers import (
+from tests.gateway.scripted_services import (
     CHUNKS,
     Suite,
 )

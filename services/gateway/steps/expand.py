@@ -3,18 +3,14 @@
 from folio.common.v1 import query_pb2, service_pb2, step_pb2
 from folio.generator.v1 import generator_pb2
 from folio.retriever.v1 import retriever_pb2
-from services.gateway.egress import note
 from services.gateway.request import Call
-from services.gateway.stages import Generator
 from services.rpc import rules
 
 PART = 0.15
 MAX_VARIANTS = rules.most(generator_pb2.ExpandRequest, "max_variants")
 
 
-async def expand(
-    call: Call, generator: Generator | None, question: str
-) -> list[retriever_pb2.Query]:
+async def expand(call: Call, question: str) -> list[retriever_pb2.Query]:
     """The queries to search: the question first, then at most three variants."""
     queries = [retriever_pb2.Query(text=question, kind=query_pb2.QUERY_KIND_QUESTION)]
     wanted = {
@@ -25,25 +21,22 @@ async def expand(
     kinds = [kind for kind, on in wanted.items() if on]
     if not kinds or call.plan.exact:
         reason = "exact search reads the question alone" if kinds else "switched off"
-        call.account.report.skip(step_pb2.STEP_EXPAND, reason)
+        call.report.skip(step_pb2.STEP_EXPAND, reason)
         return queries
+    generator = call.clients.generator
     if generator is None:
-        call.account.report.skip(step_pb2.STEP_EXPAND, "no generator is configured")
+        call.report.skip(step_pb2.STEP_EXPAND, "no generator is configured")
         return queries
-    with call.account.report.step(step_pb2.STEP_EXPAND) as step:
+    with call.report.step(step_pb2.STEP_EXPAND) as step:
         request = generator_pb2.ExpandRequest(
             question=question, kinds=kinds, max_variants=MAX_VARIANTS
         )
         if kinds != [query_pb2.QUERY_KIND_SYNONYMS]:
-            await note(
-                call.account,
-                generator,
-                service_pb2.PURPOSE_EXPAND,
-                request,
-                call.deadline.share(PART),
+            await call.ledger.note(
+                generator, service_pb2.PURPOSE_EXPAND, request, call.deadline.share(PART)
             )
         reply = await generator.call(generator.stub.Expand, request, call.deadline.share(PART))
-        call.account.spend(reply.usage)
+        call.spend(reply.usage)
         step.model = reply.usage.model
         if reply.degraded_reason:
             step.degrade(reply.degraded_reason)

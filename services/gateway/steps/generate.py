@@ -8,9 +8,8 @@ from folio.common.v1 import service_pb2, step_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.generator.v1 import generator_pb2
 from folio.generator.v1.generator_pb2 import FINISH_CUT_SHORT, FINISH_UNSPECIFIED
-from folio.retriever.v1 import retriever_pb2
 from services.gateway import citations
-from services.gateway.egress import providers_of, record
+from services.gateway.clients import GeneratorClient
 from services.gateway.grounding.check import (
     MAX_SENTENCES,
     CheckedSentence,
@@ -19,8 +18,9 @@ from services.gateway.grounding.check import (
     check_sentence,
 )
 from services.gateway.grounding.quotes import SourceText
+from services.gateway.ledger import providers_of
 from services.gateway.request import Call
-from services.gateway.stages import Generator
+from services.gateway.steps.passages import Read
 from services.rpc import rules
 from services.rpc.errors import Code, FolioError
 
@@ -59,37 +59,28 @@ class Draft:
     unavailable: gateway_pb2.Unavailable | None = None
 
 
-async def generate(
-    call: Call,
-    generator: Generator | None,
-    question: str,
-    passages: Sequence[retriever_pb2.Passage],
-    relevance: Sequence[float],
-    max_output_tokens: int,
-    show_progress: bool,
-) -> Draft:
-    """The answer, each sentence checked against the passages; with `show_progress`, those that hold are sent."""
+async def generate(call: Call, question: str, read: Sequence[Read]) -> Draft:
+    """The answer, each sentence checked against the passages; where progress is shown, those that hold are sent."""
     draft = Draft()
+    generator = call.clients.generator
     if generator is None:
-        call.account.report.skip(step_pb2.STEP_GENERATE, "no generator is configured")
+        call.report.skip(step_pb2.STEP_GENERATE, "no generator is configured")
         draft.unavailable = unavailable(gateway_pb2.UNAVAILABLE_REASON_NOT_CONFIGURED)
         return draft
     request = generator_pb2.AnswerRequest(
         question=question,
-        sources=[
-            _source(index, passage, relevance[index]) for index, passage in enumerate(passages)
-        ],
-        max_output_tokens=max_output_tokens,
+        sources=[_source(index, each) for index, each in enumerate(read)],
+        max_output_tokens=call.settings.max_output_tokens,
     )
-    with call.account.report.step(step_pb2.STEP_GENERATE) as step:
+    with call.report.step(step_pb2.STEP_GENERATE) as step:
         try:
-            result = await _ask(call, generator, request, passages, draft, show_progress)
+            result = await _ask(call, generator, request, read, draft)
         except FolioError as error:
             draft.unavailable = _outage(error, begun=bool(draft.checked))
             raise
         if result is not None:
             step.model = result.model
-            call.account.spend(result.usage)
+            call.spend(result.usage)
         if not draft.objection and (
             result is None or result.finish in (FINISH_UNSPECIFIED, FINISH_CUT_SHORT)
         ):
@@ -100,37 +91,36 @@ async def generate(
 
 async def _ask(
     call: Call,
-    generator: Generator,
+    generator: GeneratorClient,
     request: generator_pb2.AnswerRequest,
-    passages: Sequence[retriever_pb2.Passage],
+    read: Sequence[Read],
     draft: Draft,
-    show_progress: bool,
 ) -> generator_pb2.AnswerResult | None:
     """One call of the generator, in the ledger before it is made: a result, if one came."""
     first, *others = await providers_of(
         generator, service_pb2.PURPOSE_ANSWER, call.deadline.share(PART)
     )
-    record(call.account, first, request.ByteSize())
+    call.ledger.record(first, request.ByteSize())
     result = None
     try:
         replies = generator.stream(generator.stub.Answer, request, call.deadline.share(PART))
-        result = await _read(call, replies, passages, draft, show_progress)
+        result = await _checked(call, replies, read, draft)
         return result
     finally:
         # Unless the first one answered, the question may have gone to the others too.
         if result is None or (result.provider, result.model) != (first.provider, first.model):
             for provider in others:
-                record(call.account, provider, request.ByteSize())
+                call.ledger.record(provider, request.ByteSize())
 
 
-async def _read(
+async def _checked(
     call: Call,
     replies: AsyncIterator[generator_pb2.AnswerResponse],
-    passages: Sequence[retriever_pb2.Passage],
+    read: Sequence[Read],
     draft: Draft,
-    show_progress: bool,
 ) -> generator_pb2.AnswerResult | None:
     """Checks the sentences as they come, into the draft. Gives the result that ended them, if one came."""
+    passages = [each.passage for each in read]
     texts = [SourceText(passage.text, passage.char_start) for passage in passages]
     streamed: list[generator_pb2.AnswerSentence] = []
     result = None
@@ -143,9 +133,9 @@ async def _read(
             # Tens of milliseconds over long sources: not on the loop that answers everybody.
             checked = await asyncio.to_thread(check_sentence, _draft(reply.sentence), texts)
             draft.checked.append(checked)
-            if show_progress and not checked.reasons:
+            if call.plan.show_progress and not checked.reasons:
                 sentence = citations.sentence(checked, passages)
-                call.account.emit(gateway_pb2.StreamAskResponse(sentence=sentence))
+                call.tell(gateway_pb2.StreamAskResponse(sentence=sentence))
         elif reply.HasField("result"):
             result = reply.result
             draft.provider = result.provider
@@ -172,7 +162,8 @@ def unavailable(
     )
 
 
-def _source(index: int, passage: retriever_pb2.Passage, relevance: float) -> generator_pb2.Source:
+def _source(index: int, read: Read) -> generator_pb2.Source:
+    passage = read.passage
     size = len(passage.text)
     spans = [
         (max(0, hit.char_start - passage.char_start), min(size, hit.char_end - passage.char_start))
@@ -183,7 +174,7 @@ def _source(index: int, passage: retriever_pb2.Passage, relevance: float) -> gen
         title=passage.title[:MAX_TITLE_CHARACTERS],
         text=passage.text.encode()[:MAX_TEXT_BYTES].decode(errors="ignore"),
         hits=[generator_pb2.Span(start=start, end=end) for start, end in spans if start < end],
-        relevance=relevance,
+        relevance=read.relevance,
     )
 
 

@@ -5,11 +5,10 @@ from dataclasses import replace
 
 from folio.common.v1 import service_pb2, step_pb2
 from folio.generator.v1 import generator_pb2
-from services.gateway.egress import note
+from services.gateway.clients import GeneratorClient
 from services.gateway.grounding.check import CheckedSentence, Verdict, conclude
 from services.gateway.grounding.factual import facts
 from services.gateway.request import Call
-from services.gateway.stages import Generator
 from services.gateway.steps.generate import Draft
 from services.rpc import rules
 
@@ -21,12 +20,10 @@ AT_ONCE = 4
 CUT_OFF = "the answer was cut off by the limit of its length"
 
 
-async def ground(
-    call: Call, generator: Generator | None, draft: Draft, threshold: float
-) -> Verdict:
+async def ground(call: Call, draft: Draft) -> Verdict:
     """The verdict. An answer that is not whole is not grounded, whatever its sentences."""
-    verdict = conclude(draft.checked)
-    with call.account.report.step(step_pb2.STEP_GROUND) as step:
+    verdict, generator = conclude(draft.checked), call.clients.generator
+    with call.report.step(step_pb2.STEP_GROUND) as step:
         objection = draft.objection
         if not objection and draft.finish == generator_pb2.FINISH_MAX_TOKENS:
             objection = CUT_OFF
@@ -35,14 +32,14 @@ async def ground(
             others = verdict.reasons if draft.checked else ()
             verdict = Verdict(verdict.sentences, (objection, *others))
         if verdict.grounded and call.plan.judge and generator is not None:
-            if (await generator.described(call.deadline.share(PART))).judges:
-                verdict = await _judged(call, generator, verdict, threshold)
+            if (await generator.about(call.deadline.share(PART))).judges:
+                verdict = await _judged(call, generator, verdict)
             else:
                 step.degrade("a judge was asked for, and the generator has none")
     return verdict
 
 
-async def _judged(call: Call, generator: Generator, verdict: Verdict, threshold: float) -> Verdict:
+async def _judged(call: Call, generator: GeneratorClient, verdict: Verdict) -> Verdict:
     """Every sentence that states a fact is read beside its quotes; one that finds too little support fails."""
     places = asyncio.Semaphore(AT_ONCE)
 
@@ -53,9 +50,9 @@ async def _judged(call: Call, generator: Generator, verdict: Verdict, threshold:
         )
         async with places:
             seconds = call.deadline.share(PART)
-            await note(call.account, generator, service_pb2.PURPOSE_JUDGE, request, seconds)
+            await call.ledger.note(generator, service_pb2.PURPOSE_JUDGE, request, seconds)
             reply = await generator.call(generator.stub.Judge, request, call.deadline.share(PART))
-        call.account.spend(reply.usage)
+        call.spend(reply.usage)
         return reply.support
 
     judged = [
@@ -71,7 +68,7 @@ async def _judged(call: Call, generator: Generator, verdict: Verdict, threshold:
     reasons = tuple(
         f"sentence {number}: the judge found its quotes too weak"
         for (number, _), task in zip(judged, tasks, strict=True)
-        if not task.result() >= threshold
+        if not task.result() >= call.settings.judge_threshold
     )
     read = {number for number, _ in judged}
     return Verdict(

@@ -6,21 +6,19 @@ from folio.common.v1 import step_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.retriever.v1 import retriever_pb2
 from services.gateway.request import Call
-from services.gateway.stages import Retriever
 from services.rpc import rules
 
 PART = 0.7
 MAX_SPANS = rules.max_items(retriever_pb2.LocateQuotesRequest, "spans")
 
 
-async def locate(
-    call: Call, retriever: Retriever, sentences: Sequence[gateway_pb2.Sentence]
-) -> None:
+async def locate(call: Call, sentences: Sequence[gateway_pb2.Sentence]) -> None:
     """Fills in `located` and `regions`. What cannot be located stays so: the quote holds all the same."""
     cited = [citation for sentence in sentences for citation in sentence.citations][:MAX_SPANS]
     if not cited:
         return
-    with call.account.report.step(step_pb2.STEP_LOCATE):
+    with call.report.step(step_pb2.STEP_LOCATE):
+        retriever = call.clients.retriever
         reply = await retriever.call(
             retriever.stub.LocateQuotes,
             retriever_pb2.LocateQuotesRequest(

@@ -10,7 +10,6 @@ from folio.gateway.v1 import gateway_pb2
 from folio.retriever.v1 import retriever_pb2
 from folio.words import word
 from services.gateway.request import Call
-from services.gateway.stages import Retriever
 from services.rpc import identity, rules
 from services.rpc.errors import FolioError
 
@@ -21,12 +20,7 @@ LEAST_S, MOST_S = 0.5, 1.0
 MAX_STEPS = rules.max_items(retriever_pb2.LogQueryRequest, "steps")
 
 
-async def log_query(
-    call: Call,
-    retriever: Retriever,
-    request: gateway_pb2.AskRequest,
-    reply: gateway_pb2.AskResponse,
-) -> None:
+async def log_query(call: Call, question: str, reply: gateway_pb2.AskResponse) -> None:
     """Logs a finished question. The retriever keeps its text only where the organization's retention allows it.
 
     A ledger that cannot be written loses no answer, but it is an error in the log: egress must not go unrecorded.
@@ -34,32 +28,28 @@ async def log_query(
     name = reply.WhichOneof("outcome") or ""
     log.info("ask", extra={**_line(call), "outcome": name})
     outcome = query_pb2.Outcome.Value(f"OUTCOME_{name.upper()}")
-    await _write(call, retriever, outcome, request.question)
+    await _write(call, outcome, question)
 
 
-async def log_unfinished(
-    call: Call, retriever: Retriever, request: gateway_pb2.AskRequest, error: BaseException
-) -> None:
+async def log_unfinished(call: Call, question: str, error: BaseException) -> None:
     """Logs a question that ended without a reply; in the query log only where text has left the suite for it."""
     outcome = query_pb2.OUTCOME_FAILED
     if isinstance(error, asyncio.CancelledError):
         outcome = query_pb2.OUTCOME_CANCELLED
     log.info("ask", extra={**_line(call), "outcome": word(query_pb2.Outcome, outcome)})
-    if call.account.egress:
-        await _write(call, retriever, outcome, request.question)
+    if call.ledger.entries:
+        await _write(call, outcome, question)
 
 
-async def log_search(call: Call, retriever: Retriever, query: str, results: int) -> None:
+async def log_search(call: Call, query: str, results: int) -> None:
     """Logs a finished search; in the query log only where text has left the suite for it."""
     log.info("search", extra={**_line(call), "results": results})
-    if call.account.egress:
-        await _write(call, retriever, query_pb2.OUTCOME_SEARCHED, query)
+    if call.ledger.entries:
+        await _write(call, query_pb2.OUTCOME_SEARCHED, query)
 
 
-async def _write(
-    call: Call, retriever: Retriever, outcome: "query_pb2.Outcome.ValueType", question: str
-) -> None:
-    account = call.account
+async def _write(call: Call, outcome: "query_pb2.Outcome.ValueType", question: str) -> None:
+    retriever = call.clients.retriever
     try:
         await retriever.call(
             retriever.stub.LogQuery,
@@ -67,8 +57,8 @@ async def _write(
                 request_id=call.request_id,
                 outcome=outcome,
                 question=question,
-                steps=account.report.steps[:MAX_STEPS],
-                egress=_entries(account.egress),
+                steps=call.report.steps[:MAX_STEPS],
+                egress=_entries(call.ledger.entries),
             ),
             # A second at most; half a second even where the question took all its time.
             min(max(call.deadline.remaining() * PART, LEAST_S), MOST_S),
@@ -92,17 +82,15 @@ def _entries(egress: Iterable[service_pb2.Egress]) -> list[service_pb2.Egress]:
 
 
 def _line(call: Call) -> dict[str, object]:
-    account = call.account
     return {
         "request_id": call.request_id,
         "organization_id": identity.current().organization_id,
-        "ms": round(account.elapsed_ms, 1),
+        "ms": round(call.report.elapsed_ms, 1),
         "steps_ms": {
-            word(step_pb2.Step, step.step): round(step.elapsed_ms, 1)
-            for step in account.report.steps
+            word(step_pb2.Step, step.step): round(step.elapsed_ms, 1) for step in call.report.steps
         },
         "egress": [
             (entry.provider, word(service_pb2.Purpose, entry.purpose), entry.bytes_sent)
-            for entry in account.egress
+            for entry in call.ledger.entries
         ],
     }

@@ -1,27 +1,34 @@
-"""Fetches what the generator reads: the sections around the hits, or the chunks themselves."""
+"""Fetches what the generator reads: the sections around the hits, or the hits themselves."""
+
+from dataclasses import dataclass
 
 from folio.common.v1 import document_pb2, step_pb2
 from folio.retriever.v1 import retriever_pb2
 from services.gateway.hits import Hits
 from services.gateway.request import Call
-from services.gateway.settings import GatewaySettings
-from services.gateway.stages import Retriever
 
 PART = 0.4
 
 
-async def passages(
-    call: Call, retriever: Retriever, settings: GatewaySettings, hits: Hits
-) -> list[retriever_pb2.Passage]:
-    """Passages, ranked by their best hit. If they cannot be had, the chunks stand in for them."""
+@dataclass(frozen=True)
+class Read:
+    """A passage, and the probability that the best of its hits answers."""
+
+    passage: retriever_pb2.Passage
+    relevance: float
+
+
+async def passages(call: Call, hits: Hits) -> list[Read]:
+    """Passages, ranked by their best hit. If they cannot be had, the hits stand in for them."""
     found: list[retriever_pb2.Passage] = []
-    with call.account.report.step(step_pb2.STEP_PASSAGES) as step:
+    with call.report.step(step_pb2.STEP_PASSAGES) as step:
+        retriever = call.clients.retriever
         reply = await retriever.call(
             retriever.stub.GetPassages,
             retriever_pb2.GetPassagesRequest(
                 chunk_ids=[hit.chunk.id for hit in hits.items],
-                max_passage_tokens=settings.max_passage_tokens,
-                max_total_tokens=settings.max_total_tokens,
+                max_passage_tokens=call.settings.max_passage_tokens,
+                max_total_tokens=call.settings.max_total_tokens,
                 hits_only=not call.plan.passages,
             ),
             call.deadline.share(PART),
@@ -29,7 +36,12 @@ async def passages(
         found = [passage for passage in reply.passages if passage.text.strip() and passage.hits]
         if not call.plan.passages:
             step.reason = "switched off: the hits alone are read"
-    return found or [_alone(hit.chunk) for hit in hits.items if hit.chunk.body.strip()]
+    found = found or [_alone(hit.chunk) for hit in hits.items if hit.chunk.body.strip()]
+    probability = {hit.chunk.id: hit.probability for hit in hits.items}
+    return [
+        Read(passage, max(probability.get(hit.id, 0.0) for hit in passage.hits))
+        for passage in found
+    ]
 
 
 def _alone(chunk: document_pb2.Chunk) -> retriever_pb2.Passage:

@@ -2,59 +2,54 @@
 
 import math
 
-from folio.common.v1 import service_pb2, step_pb2
+from folio.common.v1 import service_pb2
 from folio.rerank.v1 import rerank_pb2
-from folio.words import word
-from services.gateway.egress import note
+from services.gateway.clients import RerankerClient
 from services.gateway.hits import Hit, Hits
 from services.gateway.request import Call
 from services.gateway.route import Scored
-from services.gateway.stages import Reranker
+from services.gateway.settings import RERANKERS
 from services.rpc.errors import Internal
 
 PART = 0.5
 
 
-async def rerank(
-    call: Call,
-    step: "step_pb2.Step.ValueType",
-    reranker: Reranker | None,
-    question: str,
-    hits: Hits,
-    keep: int,
-) -> Hits:
-    """The best `keep` of the hits by this reranker; on any failure the first `keep` in the order they had."""
-    reason = _why_not(call, step, reranker, hits)
+async def rerank(call: Call, name: str, question: str, hits: Hits) -> Hits:
+    """The best hits by the reranker of this name; on any failure the first of them in the order they had."""
+    step, reranker, keep = (
+        RERANKERS[name],
+        call.clients.rerankers.get(name),
+        call.plan.rerank_candidates,
+    )
+    reason = _why_not(call, name, reranker, hits)
     if reason or reranker is None:
-        call.account.report.skip(step, reason)
+        call.report.skip(step, reason)
         return hits.first(keep)
     result = hits.first(keep)
-    with call.account.report.step(step) as running:
-        described = await reranker.described(call.deadline.share(PART))
+    with call.report.step(step) as running:
+        about = await reranker.about(call.deadline.share(PART))
         request = rerank_pb2.RerankRequest(text=question)
-        if described.accepts_chunk_ids:
+        if about.accepts_chunk_ids:
             request.chunk_ids.ids.extend(hit.chunk.id for hit in hits.items)
         else:
             request.texts.texts.extend(hit.chunk.body for hit in hits.items)
-        await note(
-            call.account, reranker, service_pb2.PURPOSE_RERANK, request, call.deadline.share(PART)
+        await call.ledger.note(
+            reranker, service_pb2.PURPOSE_RERANK, request, call.deadline.share(PART)
         )
         reply = await reranker.call(reranker.stub.Rerank, request, call.deadline.share(PART))
         running.model = reply.model
-        ordered = _ordered(reply, hits, described.capabilities.score_type, step)
-        call.account.rankings.append(ordered.ranking())
+        ordered = _ordered(reply, hits, about.capabilities.score_type, name)
+        call.rankings.append(ordered.ranking())
         result = ordered.first(keep)
     return result
 
 
-def _why_not(
-    call: Call, step: "step_pb2.Step.ValueType", reranker: Reranker | None, hits: Hits
-) -> str:
+def _why_not(call: Call, name: str, reranker: RerankerClient | None, hits: Hits) -> str:
     if reranker is None:
         return "not configured"
-    if not getattr(call.plan, word(step_pb2.Step, step)):
+    if not getattr(call.plan, name):
         return "switched off"
-    if call.plan.exact and step == step_pb2.STEP_COLBERT:
+    if call.plan.exact and name == "colbert":
         return "exact search has scored everything already"
     return "" if len(hits) else "nothing to rank"
 
@@ -63,10 +58,9 @@ def _ordered(
     reply: rerank_pb2.RerankResponse,
     hits: Hits,
     kind: "service_pb2.ScoreType.ValueType",
-    step: "step_pb2.Step.ValueType",
+    name: str,
 ) -> Hits:
     """The hits in the reranker's order. A reply that is no order of the hits is an error, never a silent order."""
-    name = word(step_pb2.Step, step)
     results = sorted(reply.results, key=lambda result: result.rank)
     if sorted(result.index for result in results) != list(range(len(hits))):
         raise Internal(f"{name} returned something other than one score per candidate")
@@ -77,7 +71,7 @@ def _ordered(
     per_token = kind == service_pb2.SCORE_TYPE_MAXSIM_SUM
     return Hits(
         items=tuple(Hit(hits.items[result.index].chunk, result.score) for result in results),
-        scored_by=step,
+        scored_by=RERANKERS[name],
         scored=Scored(
             reply.model,
             "score_per_token" if per_token else "score",

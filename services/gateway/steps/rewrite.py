@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from folio.common.v1 import service_pb2, step_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.generator.v1 import generator_pb2
-from services.gateway.egress import note
+from services.gateway.grounding.text import neutralise
 from services.gateway.request import Call
-from services.gateway.stages import Generator
 
 # Only these many turns are read, and of each so many characters: enough for "it" and "there", bounded for a model.
 TURNS = 6
@@ -29,21 +28,17 @@ class Rewritten:
     clarification: str = ""
 
 
-async def rewrite(
-    call: Call,
-    generator: Generator | None,
-    question: str,
-    history: Sequence[gateway_pb2.Message],
-) -> Rewritten:
+async def rewrite(call: Call, question: str, history: Sequence[gateway_pb2.Message]) -> Rewritten:
     """The standalone question. On any failure the question as it was asked, and the account says so."""
     if not call.plan.rewrite:
-        call.account.report.skip(step_pb2.STEP_REWRITE, "switched off")
+        call.report.skip(step_pb2.STEP_REWRITE, "switched off")
         return Rewritten(question)
+    generator = call.clients.generator
     if generator is None:
-        call.account.report.skip(step_pb2.STEP_REWRITE, "no generator is configured")
+        call.report.skip(step_pb2.STEP_REWRITE, "no generator is configured")
         return Rewritten(question)
     result = Rewritten(question)
-    with call.account.report.step(step_pb2.STEP_REWRITE) as step:
+    with call.report.step(step_pb2.STEP_REWRITE) as step:
         request = generator_pb2.RewriteRequest(
             question=question,
             history=[
@@ -53,17 +48,13 @@ async def rewrite(
             ],
         )
         # Without a conversation there is nothing to resolve, and no model is asked.
-        described = await generator.described(call.deadline.share(PART))
+        described = await generator.about(call.deadline.share(PART))
         if described.rewrites_with_model and request.history:
-            await note(
-                call.account,
-                generator,
-                service_pb2.PURPOSE_REWRITE,
-                request,
-                call.deadline.share(PART),
+            await call.ledger.note(
+                generator, service_pb2.PURPOSE_REWRITE, request, call.deadline.share(PART)
             )
         reply = await generator.call(generator.stub.Rewrite, request, call.deadline.share(PART))
-        call.account.spend(reply.usage)
+        call.spend(reply.usage)
         step.model = reply.method
         if reply.unchanged:
             step.skip("the question stands alone")
@@ -71,7 +62,7 @@ async def rewrite(
             step.degrade(reply.degraded_reason)
         standalone = reply.standalone_question.strip()
         if reply.WhichOneof("outcome") == "clarification" and reply.clarification.strip():
-            result = Rewritten(question, reply.clarification.strip())
+            result = Rewritten(question, neutralise(reply.clarification.strip()))
         elif standalone:
             result = Rewritten(standalone)
         else:

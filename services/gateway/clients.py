@@ -1,8 +1,9 @@
-"""The stages as the gateway sees them: one channel each, a signed token per call, a breaker, errors of ours."""
+"""The other services as the gateway sees them: one channel each, a signed token per call, a breaker, errors of ours."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -13,7 +14,7 @@ from folio import failure
 from folio.generator.v1 import generator_pb2, generator_pb2_grpc
 from folio.rerank.v1 import late_interaction_pb2_grpc, rerank_pb2, rerank_pb2_grpc
 from folio.retriever.v1 import retriever_pb2, retriever_pb2_grpc
-from services.gateway.breaker import Breaker, Throttle, Verdict
+from services.gateway.breaker import Breaker, Health, Throttle
 from services.gateway.settings import NONE, GatewaySettings
 from services.rpc import identity
 from services.rpc.channels import open_channel
@@ -23,9 +24,10 @@ from services.rpc.telemetry import trace_metadata
 
 Request = TypeVar("Request", bound=Message)
 Response = TypeVar("Response", bound=Message)
+About = TypeVar("About", bound=Message)
 
-DESCRIPTION_AGE_S = 60.0
-# Statuses that mean the same to our caller as to us. Any other from a stage is a fault of ours.
+ABOUT_AGE_S = 60.0
+# Statuses that mean the same to our caller as to us. Any other from a service is a fault of ours.
 PASSED = frozenset(
     {
         Code.UNAVAILABLE,
@@ -35,7 +37,7 @@ PASSED = frozenset(
         Code.FAILED_PRECONDITION,
     }
 )
-# Calls that hand on what the caller sent: there, a refusal of the stage is the caller's to read.
+# Calls that hand on what the caller sent: there, a refusal of the service is the caller's to read.
 RELAYED = PASSED | {
     Code.INVALID_ARGUMENT,
     Code.ALREADY_EXISTS,
@@ -45,36 +47,22 @@ RELAYED = PASSED | {
 }
 
 
-def from_stage(
-    error: grpc.aio.AioRpcError, stage: str, passed: frozenset[Code] = PASSED
+def from_service(
+    error: grpc.aio.AioRpcError, service: str, passed: frozenset[Code] = PASSED
 ) -> FolioError:
-    """What a stage's failure means for our caller. Text that gRPC made (addresses!) is replaced by ours."""
+    """What a service's failure means for our caller. Text that gRPC made (addresses!) is replaced by ours."""
     known = from_rpc_error(error)
     if error.code() is grpc.StatusCode.UNAVAILABLE and not known.reason:
-        return Unavailable(f"{stage} cannot be reached", reason="STAGE_UNREACHABLE")
+        return Unavailable(f"{service} cannot be reached", reason="SERVICE_UNREACHABLE")
     if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
-        return DeadlineExceeded(f"{stage} did not answer in time", reason="STAGE_SLOW")
+        return DeadlineExceeded(f"{service} did not answer in time", reason="SERVICE_SLOW")
     if known.code in passed and known.reason:
         return known
-    return Internal(f"{stage} failed with {error.code().name}", reason="STAGE_FAILED")
+    return Internal(f"{service} failed with {error.code().name}", reason="SERVICE_FAILED")
 
 
-class Kept(Generic[Response]):
-    """What a stage says of itself, at most a minute old."""
-
-    def __init__(self, ask: Callable[[float], Awaitable[Response]]) -> None:
-        self._ask = ask
-        self._kept: tuple[float, Response] | None = None
-
-    async def current(self, seconds: float, fresh: bool) -> Response:
-        """Asks, waiting at most `seconds`, if what is kept is too old, or must be `fresh`."""
-        if fresh or self._kept is None or time.monotonic() - self._kept[0] >= DESCRIPTION_AGE_S:
-            self._kept = (time.monotonic(), await self._ask(seconds))
-        return self._kept[1]
-
-
-class Stage:
-    """One stage: how to call it, and whether it is well. `name` is the audience of its tokens."""
+class Client(ABC, Generic[About]):
+    """The caller of one service: how to call it, and whether it is well. `name` is the audience of its tokens."""
 
     def __init__(
         self, name: str, address: str, settings: GatewaySettings, retried: str = ""
@@ -84,9 +72,19 @@ class Stage:
         self._signer = identity.Signer(name, settings.internal_secret.get_secret_value())
         self.channel = open_channel(address, settings, [retried] if retried else [])
         self._breaker = Breaker(
-            settings.breaker_failures, settings.breaker_open_seconds, stage=name
+            settings.breaker_failures, settings.breaker_open_seconds, service=name
         )
-        self._throttle = Throttle(stage=name)
+        self._throttle = Throttle(service=name)
+        self._about: tuple[float, About] | None = None
+
+    async def about(self, seconds: float, *, fresh: bool = False) -> About:
+        """What the service says of itself, at most a minute old; asks, waiting `seconds`, where that is too old."""
+        if fresh or self._about is None or time.monotonic() - self._about[0] >= ABOUT_AGE_S:
+            self._about = (time.monotonic(), await self._ask_about(seconds))
+        return self._about[1]
+
+    @abstractmethod
+    async def _ask_about(self, seconds: float) -> About: ...
 
     async def close(self) -> None:
         await self.channel.close()
@@ -100,16 +98,16 @@ class Stage:
     ) -> Response:
         """One reply, or a FolioError. A cancelled caller cancels the call."""
         self._admit()
-        verdict = Verdict.NOTHING
+        health = Health.UNKNOWN
         try:
             response = await method(request, timeout=seconds, metadata=self._metadata())
-            verdict = Verdict.WELL
+            health = Health.WELL
             return response
         except grpc.aio.AioRpcError as error:
-            verdict = self._judge(error, seconds)
-            raise from_stage(error, self.name, passed) from None
+            health = self._health_of(error, seconds)
+            raise from_service(error, self.name, passed) from None
         finally:
-            self._record(verdict)
+            self._record(health)
 
     async def stream(
         self,
@@ -145,7 +143,7 @@ class Stage:
 
         call = method(watched(), timeout=seconds, metadata=self._metadata())
         try:
-            # Running out of time says nothing of the stage here: the sender may be the slow one.
+            # Running out of time says nothing of the service here: the sender may be the slow one.
             async for response in self._replies(call, 0.0, passed):
                 yield response
         except asyncio.CancelledError:
@@ -160,46 +158,46 @@ class Stage:
         seconds: float,
         passed: frozenset[Code],
     ) -> AsyncIterator[Response]:
-        verdict = Verdict.NOTHING
+        health = Health.UNKNOWN
         try:
             async for response in call:
-                # A stage that is at work is not sick, however much there is to do.
+                # A service that is at work is not sick, however much there is to do.
                 seconds = 0.0
                 yield response
-            verdict = Verdict.WELL
+            health = Health.WELL
         except grpc.aio.AioRpcError as raised:
             error = await failure.settled(call, raised)
-            verdict = self._judge(error, seconds)
-            raise from_stage(error, self.name, passed) from None
+            health = self._health_of(error, seconds)
+            raise from_service(error, self.name, passed) from None
         finally:
             call.cancel()
-            self._record(verdict)
+            self._record(health)
 
     def _admit(self) -> None:
         self._breaker.admit()
         try:
             self._throttle.admit()
         except FolioError:
-            self._breaker.record(Verdict.NOTHING)
+            self._breaker.record(Health.UNKNOWN)
             raise
 
-    def _record(self, verdict: Verdict) -> None:
-        self._breaker.record(verdict)
-        self._throttle.record(verdict)
+    def _record(self, health: Health) -> None:
+        self._breaker.record(health)
+        self._throttle.record(health)
 
-    def _judge(self, error: grpc.aio.AioRpcError, seconds: float) -> Verdict:
+    def _health_of(self, error: grpc.aio.AioRpcError, seconds: float) -> Health:
         code = error.code()
         if code is grpc.StatusCode.UNAVAILABLE:
-            # Two changes that met in the database are no illness of the stage.
-            return Verdict.WELL if from_rpc_error(error).reason == "CONTENTION" else Verdict.SICK
+            # Two changes that met in the database are no illness of the service.
+            return Health.WELL if from_rpc_error(error).reason == "CONTENTION" else Health.SICK
         if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
             # A file that is too large is refused for ever, and is no sign of load: only who is busy says when to retry.
             busy = from_rpc_error(error).retry_after_s is not None
-            return Verdict.BUSY if busy else Verdict.WELL
+            return Health.BUSY if busy else Health.WELL
         if code is grpc.StatusCode.DEADLINE_EXCEEDED:
             patient = seconds > self._settings.breaker_slow_seconds
-            return Verdict.SICK if patient else Verdict.NOTHING
-        return Verdict.WELL
+            return Health.SICK if patient else Health.UNKNOWN
+        return Health.WELL
 
     def _metadata(self) -> tuple[tuple[str, str], ...]:
         return (
@@ -209,26 +207,19 @@ class Stage:
         )
 
 
-class Retriever(Stage):
+class RetrieverClient(Client[retriever_pb2.GetCapabilitiesResponse]):
     """Documents, search, passages, places."""
 
     def __init__(self, address: str, settings: GatewaySettings) -> None:
         super().__init__("retriever", address, settings, "folio.retriever.v1.RetrieverService")
         self.stub = retriever_pb2_grpc.RetrieverServiceStub(self.channel)
 
-        self._described = Kept(
-            lambda seconds: self.call(
-                self.stub.GetCapabilities, retriever_pb2.GetCapabilitiesRequest(), seconds
-            )
-        )
-
-    async def described(
-        self, seconds: float, *, fresh: bool = False
-    ) -> retriever_pb2.GetCapabilitiesResponse:
-        return await self._described.current(seconds, fresh)
+    async def _ask_about(self, seconds: float) -> retriever_pb2.GetCapabilitiesResponse:
+        request = retriever_pb2.GetCapabilitiesRequest()
+        return await self.call(self.stub.GetCapabilities, request, seconds)
 
 
-class Reranker(Stage):
+class RerankerClient(Client[rerank_pb2.GetCapabilitiesResponse]):
     """A reranker; the one that keeps token vectors serves late interaction too."""
 
     def __init__(self, name: str, address: str, settings: GatewaySettings) -> None:
@@ -236,69 +227,56 @@ class Reranker(Stage):
         self.stub = rerank_pb2_grpc.RerankServiceStub(self.channel)
         self.late_interaction = late_interaction_pb2_grpc.LateInteractionServiceStub(self.channel)
 
-        self._described = Kept(
-            lambda seconds: self.call(
-                self.stub.GetCapabilities, rerank_pb2.GetCapabilitiesRequest(), seconds
-            )
-        )
-
-    async def described(
-        self, seconds: float, *, fresh: bool = False
-    ) -> rerank_pb2.GetCapabilitiesResponse:
-        return await self._described.current(seconds, fresh)
+    async def _ask_about(self, seconds: float) -> rerank_pb2.GetCapabilitiesResponse:
+        request = rerank_pb2.GetCapabilitiesRequest()
+        return await self.call(self.stub.GetCapabilities, request, seconds)
 
 
-class Generator(Stage):
+class GeneratorClient(Client[generator_pb2.GetCapabilitiesResponse]):
     """Every call of a language model."""
 
     def __init__(self, address: str, settings: GatewaySettings) -> None:
         super().__init__("generator", address, settings)
         self.stub = generator_pb2_grpc.GeneratorServiceStub(self.channel)
 
-        self._described = Kept(
-            lambda seconds: self.call(
-                self.stub.GetCapabilities, generator_pb2.GetCapabilitiesRequest(), seconds
-            )
-        )
+    async def _ask_about(self, seconds: float) -> generator_pb2.GetCapabilitiesResponse:
+        request = generator_pb2.GetCapabilitiesRequest()
+        return await self.call(self.stub.GetCapabilities, request, seconds)
 
-    async def described(
-        self, seconds: float, *, fresh: bool = False
-    ) -> generator_pb2.GetCapabilitiesResponse:
-        return await self._described.current(seconds, fresh)
+
+AnyClient = RetrieverClient | RerankerClient | GeneratorClient
 
 
 @dataclass(frozen=True)
-class Stages:
-    """All that the gateway calls. Opened once, in the running loop; none of them need be up."""
+class Clients:
+    """All that the gateway calls. Opened once, in the running loop; none of the services need be up."""
 
-    retriever: Retriever
-    rerankers: tuple[Reranker, ...]
-    generator: Generator | None
+    retriever: RetrieverClient
+    # By name, in the order in which they run.
+    rerankers: Mapping[str, RerankerClient]
+    generator: GeneratorClient | None
 
     @classmethod
-    def open(cls, settings: GatewaySettings) -> "Stages":
+    def open(cls, settings: GatewaySettings) -> "Clients":
         """Channels to all that is configured."""
         return cls(
-            retriever=Retriever(settings.retriever_address, settings),
-            rerankers=tuple(
-                Reranker(name, address, settings) for name, address in settings.rerankers
-            ),
-            generator=Generator(settings.generator_address, settings)
+            retriever=RetrieverClient(settings.retriever_address, settings),
+            rerankers={
+                name: RerankerClient(name, address, settings)
+                for name, address in settings.rerankers
+            },
+            generator=GeneratorClient(settings.generator_address, settings)
             if settings.generator_address != NONE
             else None,
         )
 
-    def reranker(self, name: str) -> Reranker | None:
-        """The reranker of a name, if it is configured."""
-        return next((reranker for reranker in self.rerankers if reranker.name == name), None)
-
     @property
-    def colbert(self) -> Reranker | None:
-        return self.reranker("colbert")
+    def colbert(self) -> RerankerClient | None:
+        return self.rerankers.get("colbert")
 
-    def every(self) -> tuple[Retriever | Reranker | Generator, ...]:
+    def every(self) -> tuple[AnyClient, ...]:
         generator = (self.generator,) if self.generator else ()
-        return (self.retriever, *self.rerankers, *generator)
+        return (self.retriever, *self.rerankers.values(), *generator)
 
     async def close(self) -> None:
-        await asyncio.gather(*(stage.close() for stage in self.every()))
+        await asyncio.gather(*(client.close() for client in self.every()))

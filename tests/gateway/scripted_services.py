@@ -1,4 +1,4 @@
-"""Stages that speak the wire contract over real gRPC and do as a test says: answer, fail, hang, or send nonsense."""
+"""Services that speak the wire contract over real gRPC and do as a test says: answer, fail, hang, or send nonsense."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -20,11 +20,9 @@ from folio.rerank.v1 import (
     rerank_pb2_grpc,
 )
 from folio.retriever.v1 import retriever_pb2, retriever_pb2_grpc
-from services.gateway.auth import Authenticator
+from services.gateway.assembly import open_service
 from services.gateway.keys import create
-from services.gateway.servicer import SERVICE, GatewayServicer
 from services.gateway.settings import GatewaySettings
-from services.gateway.stages import Stages
 from services.rpc import identity
 from services.rpc.channels import channel_options
 from services.rpc.errors import FolioError
@@ -91,7 +89,7 @@ Reply = Callable[[Any], Awaitable[Any]]
 
 @dataclass
 class Script:
-    """What the stages do. `on["retriever.Search"]` replaces that method; `calls` is what was received, in order."""
+    """What the services do. `on["retriever.Search"]` replaces that method; `calls` is what was received, in order."""
 
     on: dict[str, Reply] = field(default_factory=dict)
     calls: list[tuple[str, Any]] = field(default_factory=list)
@@ -404,7 +402,7 @@ class GeneratorServer(generator_pb2_grpc.GeneratorServiceServicer):
 
 @dataclass
 class Suite:
-    """A gateway in front of scripted stages. `key` reads and writes for organization 1."""
+    """A gateway in front of scripted services. `key` reads and writes for organization 1."""
 
     script: Script
     channel: grpc.aio.Channel
@@ -423,9 +421,9 @@ class Suite:
     async def call(self, method: str, request: Any, timeout: float = 20.0) -> Any:
         return await getattr(self.stub, method)(request, timeout=timeout, metadata=self.metadata())
 
-    async def stop(self, stage: str) -> None:
-        """Takes a stage down."""
-        await self.servers.pop(stage).stop(0)
+    async def stop(self, service: str) -> None:
+        """Takes a service down."""
+        await self.servers.pop(service).stop(0)
 
 
 def _registers(script: Script) -> dict[str, Callable[[grpc.aio.Server], list[str]]]:
@@ -458,7 +456,7 @@ def _registers(script: Script) -> dict[str, Callable[[grpc.aio.Server], list[str
 async def running_suite(
     folder: Path, *, rerankers: Sequence[str] = ("colbert",), **changes: Any
 ) -> AsyncIterator[Suite]:
-    """All stages and a gateway on free ports. `changes` are settings of the gateway."""
+    """All services and a gateway on free ports. `changes` are settings of the gateway."""
     script = Script()
     async with AsyncExitStack() as stack:
         servers: dict[str, RunningServer] = {}
@@ -482,15 +480,8 @@ async def running_suite(
                 **changes,
             }
         )
-        stages = Stages.open(settings)
-        stack.push_async_callback(stages.close)
-        servicer = GatewayServicer(settings, stages)
-
-        def register(server: grpc.aio.Server) -> list[str]:
-            gateway_pb2_grpc.add_GatewayServiceServicer_to_server(servicer, server)
-            return [SERVICE]
-
-        gateway = await start(settings, register, Authenticator(settings))
+        service = await stack.enter_async_context(open_service(settings))
+        gateway = await start(settings, service.register, service.authenticate)
         channel = grpc.aio.insecure_channel(
             f"127.0.0.1:{gateway.port}", options=channel_options(settings.max_message_bytes)
         )
