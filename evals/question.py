@@ -27,7 +27,7 @@ async def ask(
     *,
     answer_threshold: float | None = None,
 ) -> Record:
-    """Asks as a user would. A call that fails, or a step that degrades, makes the record a failed one."""
+    """Asks as a user would. A call that fails, a step that degrades, or an outage makes the record a failed one."""
     try:
         reply = await call(
             lambda: organization.client.ask(
@@ -55,7 +55,7 @@ async def ask(
         organization=case.organization,
         expect=case.expect,
         tags=case.tags,
-        failed=_degraded(reply.steps),
+        failed=_degraded(reply.steps) or _outage(reply),
         outcome=outcome,
         reason=_reason(reply),
         sentences=answer.sentences,
@@ -175,6 +175,14 @@ def _degraded(steps: Iterable[step_pb2.StepReport]) -> str:
         if step.status == step_pb2.STEP_STATUS_DEGRADED and step.step not in EXEMPT
     ]
     return "; ".join(f"{word(step_pb2.Step, step.step)}: {step.reason}" for step in broken)
+
+
+def _outage(reply: gateway_pb2.AskResponse) -> str:
+    """Why no answer could be made. A suite without a generator is no outage: its searches count."""
+    reason = reply.unavailable.reason
+    if not reply.HasField("unavailable") or reason == gateway_pb2.UNAVAILABLE_REASON_NOT_CONFIGURED:
+        return ""
+    return f"unavailable: {word(gateway_pb2.UnavailableReason, reason)}"
 
 
 def _steps(steps: Iterable[step_pb2.StepReport]) -> tuple[StepTime, ...]:

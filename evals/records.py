@@ -76,7 +76,7 @@ class Record:
     rankings: tuple[StepRanking, ...] = ()
     # Of the last ranking; empty where no item is relevant.
     metrics: Mapping[str, float] = field(default_factory=dict)
-    # correct, grounded, abstained or wrong; empty for a search.
+    # One of answers.SCORES; empty for a search.
     score: str = ""
     citation_precision: float | None = None
     # Share of the relevant items whose pages are in the passages that were read.

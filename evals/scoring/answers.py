@@ -29,6 +29,8 @@ from evals.scoring.judgements import Place
 CORRECT, GROUNDED, ABSTAINED, WRONG = "correct", "grounded", "abstained", "wrong"
 UNAVAILABLE = "unavailable"
 SCORES = (CORRECT, GROUNDED, ABSTAINED, WRONG, UNAVAILABLE)
+# The scores of a search, and of a question for which no answer could be made.
+NO_ANSWER = frozenset({"", UNAVAILABLE})
 SHOWN = frozenset({"answered", "web"})
 # Apostrophe, hyphen (NFKC makes the non-breaking one U+2010), soft hyphen.
 SAME = {0x2019: "'", 0x2010: "-", 0xAD: None}

@@ -8,11 +8,11 @@ import numpy as np
 
 from evals.records import Record
 from evals.runner import Measured
-from evals.scoring.answers import rates
+from evals.scoring.answers import NO_ANSWER, rates
 from evals.scoring.metrics import METRICS
 from evals.scoring.stats import Comparison, compare, interval, percentile
 
-FORMAT = 1
+FORMAT = 2
 # What rungs are compared by.
 MAIN = "ndcg@10"
 
@@ -42,11 +42,11 @@ def values(rung: Mapping[str, Any], metric: str) -> dict[str, float]:
 
 
 def correctness(rung: Mapping[str, Any]) -> dict[str, float]:
-    """Question -> 1 if its answer was correct, else 0; of the questions that were asked and did not fail."""
+    """Question -> 1 if its answer was correct, else 0; of the questions for which an answer could be made."""
     return {
         name: float(question["score"] == "correct")
         for name, question in rung["questions"].items()
-        if question.get("score")
+        if question.get("score", "") not in NO_ANSWER
     }
 
 
@@ -122,7 +122,7 @@ def _usage(records: Iterable[Record]) -> dict[str, Any]:
 
 
 def _models(records: Iterable[Record]) -> dict[str, str]:
-    """Stage -> model, as the replies named them."""
+    """Step -> model, as the replies named them."""
     found: dict[str, str] = {}
     for record in records:
         found |= {step.step: step.model for step in record.steps if step.model}
@@ -135,7 +135,7 @@ def _tags(records: Sequence[Record]) -> dict[str, Any]:
     for tag in sorted({tag for record in records for tag in record.tags}):
         tagged = [record for record in records if tag in record.tags]
         ranked = [record.metrics for record in tagged if record.metrics]
-        scored = [record.score for record in tagged if record.score]
+        scored = [record.score for record in tagged if record.score not in NO_ANSWER]
         rows[tag] = {
             "count": len(tagged),
             **{name: _mean(m[name] for m in ranked) for name in (MAIN, "hit@5", "recall@10")},

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from evals.records import Record
-from evals.scoring.answers import ABSTAINED, CORRECT, WRONG, Rates, rates
+from evals.scoring.answers import ABSTAINED, CORRECT, NO_ANSWER, WRONG, Rates, rates
 from evals.training.platt import fit
 from services.gateway.calibration import Calibration, sigmoid
 from services.rpc.errors import FailedPrecondition
@@ -98,7 +98,7 @@ def sweep(records: Sequence[Record], dataset: str, *, false_answer_cost: float =
         brier(platt, labels),
         brier([_step(stairs, value) for value in values], labels),
         tuple(stairs),
-        route_only=not any(s.record.score for s in signals),
+        route_only=all(s.record.score in NO_ANSWER for s in signals),
     )
 
 
@@ -107,8 +107,8 @@ def at_threshold(signals: Sequence[Signal], probabilities: Sequence[float], limi
     scored = []
     for signal, probability in zip(signals, probabilities, strict=True):
         expect, score = signal.record.expect, signal.record.score
-        if not score:
-            # A search made no answer: what would be answered counts as a right one where there is one.
+        if score in NO_ANSWER:
+            # No answer was made: what would be answered counts as a right one where there is one.
             score = CORRECT if signal.answerable else WRONG
         if probability < limit:
             score = ABSTAINED if expect in ("answer", "clarify") else CORRECT

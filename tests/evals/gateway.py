@@ -17,6 +17,12 @@ RAN, SKIPPED, DEGRADED = (
 )
 ON, OFF = gateway_pb2.TOGGLE_ON, gateway_pb2.TOGGLE_OFF
 
+# Words in a question that no answer can be made for, and why.
+UNAVAILABLE = {
+    "overload": gateway_pb2.UNAVAILABLE_REASON_OVERLOADED,
+    "alone": gateway_pb2.UNAVAILABLE_REASON_NOT_CONFIGURED,
+}
+
 
 @dataclass
 class SmallGateway(gateway_pb2_grpc.GatewayServiceServicer):
@@ -110,6 +116,9 @@ class SmallGateway(gateway_pb2_grpc.GatewayServiceServicer):
         )
         threshold = request.answer_threshold if request.HasField("answer_threshold") else 0.5
         reply.answer_threshold = threshold
+        for word in self.broken & UNAVAILABLE.keys() & set(request.question.split()):
+            reply.unavailable.reason = UNAVAILABLE[word]
+            return reply
         if not chunks or reply.answer_probability < threshold:
             reply.abstained.reason = gateway_pb2.ABSTAIN_REASON_BELOW_THRESHOLD
             return reply

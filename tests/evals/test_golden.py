@@ -159,7 +159,7 @@ def test_an_installed_package_asks_for_a_golden_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(evaluation, "GOLDEN", tmp_path / "none.yaml")
-    with pytest.raises(FailedPrecondition, match="in a checkout only; name yours with --golden"):
+    with pytest.raises(FailedPrecondition, match="with a checkout only; name yours with --golden"):
         evaluation.load_sets([])
 
 

@@ -167,6 +167,7 @@ async def test_the_ladder_skips_what_cannot_run_and_says_why(
         ("explode", "INTERNAL: a broken invariant"),
         ("stumble", "colbert: UNAVAILABLE: colbert"),
         ("stutter", "ranking: search ranked a chunk twice"),
+        ("overload", "unavailable: overloaded"),
     ],
 )
 async def test_a_failure_is_counted_and_never_averaged_as_zero(
@@ -192,6 +193,22 @@ async def test_a_failure_is_counted_and_never_averaged_as_zero(
     assert rung["metrics"]["ndcg@10"]["mean"] == 1.0
     assert sum(rung["answers"]["counts"].values()) == 3
     assert rung["questions"]["seal"] == {"failed": rung["failures"][0]}
+
+
+async def test_without_a_generator_searches_count_and_answers_do_not(
+    served: tuple[SmallGateway, Connection], golden: GoldenSet, tmp_path: Path
+) -> None:
+    gateway, there = served
+    gateway.broken = frozenset({"alone"})
+    cases = tuple(replace(case, question=f"{case.question} alone") for case in golden.cases)
+    summary, _ = await run_golden(
+        there, replace(golden, cases=cases), plan(tmp_path, FUSED), Watch()
+    )
+    (rung,) = summary["rungs"]
+    assert rung["failed"] == 0
+    assert rung["metrics"]["ndcg@10"]["count"] == 3
+    assert rung["answers"]["counts"]["unavailable"] == 4
+    assert rung["answers"]["over_abstention_rate"] is None
 
 
 async def test_one_question_that_fails_does_not_leave_its_rung_out(
