@@ -1,4 +1,4 @@
-"""All stages on one machine, each a process of its own, on an embedded PostgreSQL. For `folio up`, the demo and tests.
+"""All services on one machine, each a process of its own, on an embedded PostgreSQL. For `folio up`, the demo and tests.
 
 The folder it keeps holds everything: the database, the keys, the logs. Nothing is left running when it stops, not
 even if this process is killed.
@@ -32,7 +32,7 @@ READY_S = 120.0
 STOP_S = 30.0
 GATEWAY_PORT = 7400
 
-# What the health service of each stage answers for.
+# What the health of each service is asked about.
 HEALTH = {
     "retriever": "folio.retriever.v1.RetrieverService",
     "colbert": "folio.rerank.v1.RerankService",
@@ -53,8 +53,8 @@ class Client:
 
 
 @dataclass
-class Stage:
-    """A running stage. `log` is where its standard error goes."""
+class Service:
+    """A running service. `log` is where its standard error goes."""
 
     name: str
     address: str
@@ -99,9 +99,9 @@ def _undisturbed() -> Iterator[None]:
 class Suite:
     """`with Suite(folder, ["acme"]) as suite:` runs until the block ends; `suite.client` says how to call it.
 
-    `port` is the gateway's, 0 for a free one; `environment` adds to that of every stage, e.g. RERANKER_URL, which
+    `port` is the gateway's, 0 for a free one; `environment` adds to that of every service, e.g. RERANKER_URL, which
     also starts the cross-encoder; relative paths in it start at this process's working folder. Raises
-    FailedPrecondition if the folder or the port is in use, Unavailable if a stage does not get ready (with the end
+    FailedPrecondition if the folder or the port is in use, Unavailable if a service does not get ready (with the end
     of its log).
     """
 
@@ -115,7 +115,7 @@ class Suite:
         say: Say = lambda message: None,
     ) -> None:
         self.folder = folder.expanduser().resolve()
-        self.stages: list[Stage] = []
+        self.services: list[Service] = []
         self.client = Client("", {})
         self._organizations = list(organizations)
         self._port = port
@@ -141,7 +141,7 @@ class Suite:
         self.stop()
 
     def start(self) -> None:
-        """Database, organizations, keys, then the stages, all ready when it returns."""
+        """Database, organizations, keys, then the services, all ready when it returns."""
         self._take_folder()
         _require_free(self._port)
         self._say("starting PostgreSQL")
@@ -154,7 +154,7 @@ class Suite:
             for name in self._organizations
         }
         self.client = Client(f"127.0.0.1:{self._port or free_port()}", self._keys(identifiers))
-        self._start_stages(database_url)
+        self._start_services(database_url)
         self._await_ready()
         keys.write_private(
             self.folder / "client.json",
@@ -167,17 +167,17 @@ class Suite:
             self._stop()
 
     def _stop(self) -> None:
-        for stage in reversed(self.stages):
-            if stage.process.poll() is None:
-                stage.process.send_signal(signal.SIGTERM)
+        for service in reversed(self.services):
+            if service.process.poll() is None:
+                service.process.send_signal(signal.SIGTERM)
         until = time.monotonic() + STOP_S
-        for stage in reversed(self.stages):
+        for service in reversed(self.services):
             try:
-                stage.process.wait(timeout=max(0.1, until - time.monotonic()))
+                service.process.wait(timeout=max(0.1, until - time.monotonic()))
             except subprocess.TimeoutExpired:
-                stage.process.kill()
-                stage.process.wait()
-        self.stages.clear()
+                service.process.kill()
+                service.process.wait()
+        self.services.clear()
         if self._postgres is not None:
             self._postgres.stop()
             self._postgres = None
@@ -185,9 +185,9 @@ class Suite:
             self._lock.close()
             self._lock = None
 
-    def dead(self) -> list[Stage]:
+    def dead(self) -> list[Service]:
         """Stages whose process has ended by itself."""
-        return [stage for stage in self.stages if stage.process.poll() is not None]
+        return [service for service in self.services if service.process.poll() is not None]
 
     def _take_folder(self) -> None:
         try:
@@ -223,7 +223,7 @@ class Suite:
                 )
         return known
 
-    def _start_stages(self, database_url: str) -> None:
+    def _start_services(self, database_url: str) -> None:
         names = ["retriever", "colbert", "generator"]
         if self._environment.get("RERANKER_URL") or self._environment.get(
             "FOLIO_CROSSENCODER_PROVIDER"
@@ -235,7 +235,7 @@ class Suite:
             "FOLIO_INTERNAL_SECRET": self._secret("internal"),
             "FOLIO_CACHE_DIR": self._environment.get("FOLIO_CACHE_DIR")
             or str(self.folder / "cache"),
-            # A stage finds the modules that this process finds, and nothing in the working folder (-P).
+            # A service finds the modules that this process finds, and nothing in the working folder (-P).
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         }
         for name in names:
@@ -265,21 +265,21 @@ class Suite:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                # A session of its own: Ctrl-C reaches this process alone, which then stops the stages in order.
+                # A session of its own: Ctrl-C reaches this process alone, which then stops the services in order.
                 start_new_session=True,
             )
-            self.stages.append(Stage(name, address, log, process))
+            self.services.append(Service(name, address, log, process))
 
     def _await_ready(self) -> None:
         until = time.monotonic() + READY_S
-        for stage in self.stages:
-            self._say(f"waiting for {stage.name}")
-            while problem := probe(stage.address, HEALTH[stage.name]):
-                if stage.process.poll() is not None:
-                    raise Unavailable(f"{stage.name} did not start:\n{_tail(stage.log)}")
+        for service in self.services:
+            self._say(f"waiting for {service.name}")
+            while problem := probe(service.address, HEALTH[service.name]):
+                if service.process.poll() is not None:
+                    raise Unavailable(f"{service.name} did not start:\n{_tail(service.log)}")
                 if time.monotonic() > until:
                     raise Unavailable(
-                        f"{stage.name} was not ready after {READY_S:.0f} s ({problem}):\n{_tail(stage.log)}"
+                        f"{service.name} was not ready after {READY_S:.0f} s ({problem}):\n{_tail(service.log)}"
                     )
                 time.sleep(0.1)
 

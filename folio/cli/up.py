@@ -18,7 +18,7 @@ Handler = Callable[..., object] | int | None
 
 
 def run_until_stopped(folder: Path, organizations: Sequence[str], port: int) -> None:
-    """Runs until SIGINT or SIGTERM, or until a stage dies (exit status 1). A signal while it starts ends it too (130).
+    """Runs until SIGINT or SIGTERM, or until a service dies (exit status 1). A signal while it starts ends it too (130).
 
     After a signal this process is taken for ending: it ignores further ones. Otherwise its handlers are as before.
     Organizations of earlier runs stay; a new folder has at least one, `default`.
@@ -43,8 +43,8 @@ def run_until_stopped(folder: Path, organizations: Sequence[str], port: int) -> 
         up = True
         _greet(suite)
         while not stopping.wait(1.0):
-            for stage in suite.dead():
-                show.errors.print(f"[red]{stage.name} has stopped; see {stage.log}[/]")
+            for service in suite.dead():
+                show.errors.print(f"[red]{service.name} has stopped; see {service.log}[/]")
                 raise typer.Exit(1)
     except FolioError as error:
         show.errors.print(f"[red]{escape(error.message)}[/]")
