@@ -15,9 +15,15 @@ from evals.cli import terminal
 from evals.cli.options import Address, Key, failures
 from evals.datasets import LOADERS, open_collection
 from evals.datasets.trec import check_ids, read_run, write_run
+from folio.cli import show
 from services.rpc.errors import InvalidArgument
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Benchmark jobs.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=show.MARKUP,
+    help="Benchmark jobs.",
+)
 
 
 @app.callback()

@@ -1,4 +1,4 @@
-"""All services on one machine, each a process of its own, on an embedded PostgreSQL. For `folio up`, the demo and tests.
+"""All services on one machine, each a process of its own, on an embedded PostgreSQL: `folio up`, the demo, tests.
 
 The folder it keeps holds everything: the database, the keys, the logs. Nothing is left running when it stops, not
 even if this process is killed.

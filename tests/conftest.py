@@ -21,6 +21,9 @@ from services.rpc.identity import Principal
 
 pytest_plugins = ["tests.marks"]
 
+# The command line talks to tests as to a pipe, wherever they run (typer, rich): no boxes, colours or folded lines.
+os.environ.update(TYPER_USE_RICH="0", TTY_COMPATIBLE="0")
+
 # `make test` tries all examples of a property, `make test-fast` a tenth of them. A test has no wall-clock limit.
 hypothesis.settings.register_profile("all", max_examples=100, deadline=None)
 hypothesis.settings.register_profile("fast", max_examples=10, deadline=None)

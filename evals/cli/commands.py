@@ -33,9 +33,13 @@ from evals.scoring import comparison
 from evals.scoring.metrics import METRICS
 from evals.scoring.sweep import write_calibration
 from evals.session import Plan, ingest_golden
+from folio.cli import show
 
 app = typer.Typer(
-    no_args_is_help=True, add_completion=False, help="Measure answers and searches; compare; gate."
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=show.MARKUP,
+    help="Measure answers and searches; compare; gate.",
 )
 for command in (chunks, draft, public):
     app.command()(command)

@@ -1,5 +1,6 @@
 """The `folio` command."""
 
+import io
 import sys
 
 OURS = ("buf", "evals", "folio", "native", "services")
@@ -11,6 +12,10 @@ def main() -> None:
         from folio.cli.commands import app
     except ModuleNotFoundError as error:
         sys.exit(f"the command line needs '{error.name}': pip install 'folio[cli]'")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that has not all the letters of a document shows a question mark for one.
+            stream.reconfigure(errors="replace")
     try:
         app()
     except ModuleNotFoundError as error:

@@ -20,6 +20,7 @@ from folio.words import word
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=show.MARKUP,
     help="Page-cited answers from your own documents.",
 )
 documents_app = typer.Typer(no_args_is_help=True, help="List, show and delete documents.")

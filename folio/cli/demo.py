@@ -5,7 +5,6 @@ from pathlib import Path
 import typer
 import yaml
 from rich.markup import escape
-from rich.rule import Rule
 
 from folio.cli import show
 from folio.cli.ingest import File, send
@@ -45,7 +44,7 @@ def run_demo(folder: Path) -> None:
                 name: Folio(suite.client.address, key) for name, key in suite.client.keys.items()
             }
             for name, client in clients.items():
-                show.console.print(Rule(f"[bold]{escape(names[name])}[/]: documents", align="left"))
+                show.rule(f"[bold]{escape(names[name])}[/]: documents")
                 files = [
                     File(
                         CORPUS / document["path"],
@@ -59,7 +58,7 @@ def run_demo(folder: Path) -> None:
                 ]
                 send(client, files)
             met = sum([_ask(clients, names, question) for question in questions])
-            show.console.print(Rule(align="left"))
+            show.rule()
             show.console.print(f"{met} of {len(questions)} questions ended as they should.")
             for client in clients.values():
                 client.close()
@@ -79,7 +78,7 @@ def _ask(clients: dict[str, Folio], names: dict[str, str], question: dict[str, o
     """Asks one question, shows the reply, and says whether it is what the questions' file expects."""
     organization = str(question["organization"])
     show.console.print()
-    show.console.print(Rule(f"[dim]{escape(str(question['shows']))}[/]", align="left"))
+    show.rule(f"[dim]{escape(str(question['shows']))}[/]")
     show.console.print(
         f"[bold]{escape(names[organization])}[/] asks: [bold]{escape(str(question['question']))}[/]"
     )

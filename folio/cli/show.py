@@ -1,12 +1,15 @@
 """How answers, results and services look in a terminal."""
 
+import sys
 from collections.abc import Iterable
+from typing import Literal
 
 from google.protobuf import json_format
 from google.protobuf.message import Message
-from rich.console import Console, Group
+from rich.console import Console, ConsoleDimensions, Group, RenderableType
 from rich.markup import escape
 from rich.panel import Panel
+from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
@@ -14,9 +17,41 @@ from folio.common.v1 import document_pb2, service_pb2, step_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.words import word
 
-# Without emoji: ":100:" in a document is no picture of a hundred.
-console = Console(highlight=False, emoji=False)
-errors = Console(stderr=True, highlight=False, emoji=False)
+# Wider than any line of ours.
+UNFOLDED = 10_000
+
+
+class Output(Console):
+    """Folds lines to the width of a terminal. For a pipe or a file it neither folds, nor draws what moves."""
+
+    def __init__(self, stderr: bool = False) -> None:
+        seen = (sys.stderr if stderr else sys.stdout).isatty()
+        # Without emoji: ":100:" in a document is no picture of a hundred.
+        super().__init__(
+            stderr=stderr,
+            highlight=False,
+            emoji=False,
+            force_interactive=None if seen else False,
+        )
+
+    @property
+    def on_terminal(self) -> bool:
+        """Whether a person sees it, whatever FORCE_COLOR says."""
+        return self.file.isatty()
+
+    @property
+    def size(self) -> ConsoleDimensions:
+        return super().size if self.on_terminal else ConsoleDimensions(UNFOLDED, 25)
+
+    @size.setter
+    def size(self, new_size: tuple[int, int]) -> None:
+        self._width, self._height = new_size
+
+
+console = Output()
+errors = Output(stderr=True)
+# How typer shows help and errors: in boxes, or plainly.
+MARKUP: Literal["rich"] | None = "rich" if console.on_terminal and errors.on_terminal else None
 
 _STATUS = {
     step_pb2.STEP_STATUS_RAN: ("ran", "green"),
@@ -79,11 +114,7 @@ def _answered(response: gateway_pb2.AskResponse) -> None:
             line.append(f" [{number}]", style="bold cyan")
             proofs.add_row(f"[{number}]".replace("[", r"\["), _proof(citation))
         lines.append(line)
-    console.print(
-        Panel(
-            Group(*lines, Text(), proofs), title="Answer", title_align="left", border_style="green"
-        )
-    )
+    _panel("Answer", Group(*lines, Text(), proofs), "green")
 
 
 def _proof(citation: gateway_pb2.Citation) -> Text:
@@ -114,8 +145,18 @@ def _sources(response: gateway_pb2.AskResponse) -> None:
         )
 
 
-def _panel(title: str, body: str, colour: str) -> None:
-    console.print(Panel(Text(plain(body)), title=title, title_align="left", border_style=colour))
+def _panel(title: str, body: RenderableType, colour: str) -> None:
+    content = Text(plain(body)) if isinstance(body, str) else body
+    if console.on_terminal:
+        content = Panel(content, title=title, title_align="left", border_style=colour)
+    else:
+        console.print(f"{title}:", style=colour)
+    console.print(content)
+
+
+def rule(title: str = "") -> None:
+    """A line across the terminal, with a title in markup."""
+    console.print(Rule(title, align="left") if console.on_terminal else title)
 
 
 def steps(reports: Iterable[step_pb2.StepReport], total_ms: float) -> Text:
@@ -199,4 +240,8 @@ def _models(about: service_pb2.Capabilities) -> str:
 
 def as_json(message: Message) -> None:
     """A reply as JSON (field names as in the proto), for programs."""
-    console.print_json(json_format.MessageToJson(message, preserving_proto_field_name=True))
+    text = json_format.MessageToJson(message, preserving_proto_field_name=True)
+    if console.on_terminal:
+        console.print_json(text)
+    else:
+        console.file.write(text + "\n")

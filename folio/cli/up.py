@@ -18,7 +18,7 @@ Handler = Callable[..., object] | int | None
 
 
 def run_until_stopped(folder: Path, organizations: Sequence[str], port: int) -> None:
-    """Runs until SIGINT or SIGTERM, or until a service dies (exit status 1). A signal while it starts ends it too (130).
+    """Runs until SIGINT or SIGTERM (while it starts: exit status 130), or until a service dies (1).
 
     After a signal this process is taken for ending: it ignores further ones. Otherwise its handlers are as before.
     Organizations of earlier runs stay; a new folder has at least one, `default`.

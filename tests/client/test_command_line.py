@@ -81,10 +81,49 @@ def test_a_text_that_is_no_utf8_is_named() -> None:
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"address": "x"}'])
 def test_a_broken_profile_is_named(tmp_path: Path, text: str) -> None:
-    (tmp_path / "client.json").write_text(text)
+    profile = tmp_path / "client.json"
+    profile.write_text(text)
     code, said = run("--folder", str(tmp_path), "status")
     assert code == 2
-    assert "not a file that" in said
+    assert f"{profile} is not a file that `folio up` wrote; run `folio up` again" in said
+
+
+@pytest.mark.parametrize("columns", ["20", "300"])
+def test_what_a_pipe_gets_is_not_folded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    long = " ".join(["a very long folder"] * 12)
+    usage = CliRunner().invoke(app, ["--folder", str(tmp_path), "status", "--no-such-option"])
+    assert "Error: No such option: --no-such-option" in usage.output.splitlines()
+    failed = CliRunner().invoke(app, [*NOWHERE, "ingest", str(tmp_path)])
+    assert failed.output == "nothing to ingest: no file there has a supported type\n"
+    (tmp_path / "file").touch()
+    folder = tmp_path / "file" / long
+    refused = CliRunner().invoke(app, ["--folder", str(folder), "up", "--port", "0"])
+    said = f"the folder {folder} is not writable: Not a directory"
+    assert said in refused.output.splitlines()
+
+
+def test_up_that_fails_leaves_the_signals_as_they_were(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    (tmp_path / "file").touch()
+    assert run("--folder", str(tmp_path / "file" / "in"), "up", "--port", "0")[0] == 1
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_a_terminal_without_a_letter_shows_a_question_mark(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "folio.cli", "--folder", str(tmp_path / "\u0142\u0142"), "up"]
+    (tmp_path / "\u0142\u0142").touch()
+    done = subprocess.run(
+        command,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert b"/?? is not writable" in done.stderr
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
