@@ -272,16 +272,20 @@ def _numbers(pages: Sequence[int]) -> str:
 
 
 def _open(data: bytes, password: str) -> pdfium.PdfDocument:
+    """Reads from `data` for as long as it is open: the caller keeps it."""
     # PDF 2.0 prepares passwords by SASLprep; older writers took them as they were typed.
     tries = dict.fromkeys(("", password, _saslprep(password)))
-    code: int | None = None
+    code = c.FPDF_ERR_SUCCESS
     for candidate in tries:
-        try:
-            return pdfium.PdfDocument(data, password=candidate or None)
-        except pdfium.PdfiumError as error:
-            code = getattr(error, "err_code", None)
-            if code != c.FPDF_ERR_PASSWORD:
-                break
+        # By itself PdfDocument takes a file without pages for a failure, and names the one of an earlier file.
+        handle = c.FPDF_LoadMemDocument64(
+            data, len(data), candidate.encode() if candidate else None
+        )
+        if handle:
+            return pdfium.PdfDocument(handle)
+        code = c.FPDF_GetLastError()
+        if code != c.FPDF_ERR_PASSWORD:
+            break
     raise _open_error(code, password)
 
 
@@ -295,7 +299,7 @@ def _saslprep(password: str) -> str:
     return unicodedata.normalize("NFKC", "".join(mapped))
 
 
-def _open_error(code: int | None, password: str) -> Exception:
+def _open_error(code: int, password: str) -> Exception:
     if code == c.FPDF_ERR_PASSWORD and password:
         return InvalidArgument.field("password", "does not open this PDF")
     if code == c.FPDF_ERR_PASSWORD:

@@ -10,7 +10,7 @@ from services.retriever.documents import PAGE_BREAK, ParsedDocument
 from services.retriever.parsing.limits import ParseLimits
 from services.retriever.parsing.parser import Hints
 from services.retriever.parsing.pdf import pages
-from services.rpc.errors import FailedPrecondition, InvalidArgument, ResourceExhausted
+from services.rpc.errors import FailedPrecondition, FolioError, InvalidArgument, ResourceExhausted
 from tests.retriever.parsing.pdfs import make, text
 
 FRONT_MATTER = 8
@@ -196,8 +196,12 @@ class TestRefusals:
             pages.parse(data)
 
     def test_no_pages(self) -> None:
-        with pytest.raises(InvalidArgument):
-            pages.parse(make([]))
+        """Whatever was wrong with the file before it: pdfium remembers its last error."""
+        for before in (self.locked(), b"%PDF-1.7\n"):
+            with pytest.raises(FolioError):
+                pages.parse(before)
+            with pytest.raises(InvalidArgument, match="no pages"):
+                pages.parse(make([]))
 
     def test_a_broken_cross_reference_table_is_repaired(self) -> None:
         data = make([text("still here")])
