@@ -53,7 +53,7 @@ class Breaker:
         left = self._opened_at + self._open_seconds - self._clock()
         if left > 0 or self._probing:
             raise Unavailable(
-                f"{self._service} failed several times in a row and is left alone for a moment",
+                f"{self._service} failed several times in a row and is not called for a moment",
                 reason="BREAKER_OPEN",
                 retry_after_s=max(left, 0.1),
             )

@@ -8,7 +8,7 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from folio.common.v1 import step_pb2
 from services.rpc.settings import ServerSettings, renamed
 
-# An empty variable means the default, so that nothing at all needs a word.
+# An empty variable means the default, so "nothing" has a value of its own: none.
 NONE = "none"
 # The names of rerankers, each with the step that it does.
 RERANKERS = {"colbert": step_pb2.STEP_COLBERT, "crossencoder": step_pb2.STEP_CROSSENCODER}
@@ -29,7 +29,7 @@ class GatewaySettings(ServerSettings):
         60.0,
         gt=0,
         le=600,
-        description="bound of one question or search, whatever the caller allows",
+        description="longest time of one question or search, whatever the caller allows",
     )
     max_calls_per_organization: int = Field(
         16, ge=1, description="questions, searches and ingests of one organization at once"
@@ -40,7 +40,7 @@ class GatewaySettings(ServerSettings):
         None, description="YAML file of API keys (hashes only); read again when it changes"
     )
     jwt_algorithm: Literal["", "RS256", "ES256", "HS256"] = Field(
-        "", description="the one algorithm that JWTs must use; empty: no JWTs"
+        "", description="algorithm that JWTs must use; empty: JWTs are not accepted"
     )
     jwt_key: SecretStr = Field(
         SecretStr(""), description="secret (HS256) or public key in PEM (RS256, ES256)"
@@ -67,26 +67,28 @@ class GatewaySettings(ServerSettings):
         "127.0.0.1:7404", description="host:port of the generator, or none"
     )
     breaker_failures: int = Field(
-        5, ge=1, description="failures in a row after which a service is left alone"
+        5, ge=1, description="failures in a row after which a service is not called for a while"
     )
     breaker_open_seconds: float = Field(
-        5.0, gt=0, description="how long a service is left alone before one call probes it"
+        5.0, gt=0, description="how long a service is not called before one call tries it again"
     )
     breaker_slow_seconds: float = Field(
         1.0,
         ge=0,
-        description="a call that timed out sooner than this says nothing about the service",
+        description="timeouts shorter than this do not count as failures of the service",
     )
 
-    # What a question goes through, where the request does not say.
+    # What a question goes through, if the request does not say.
     dense: bool = Field(True, description="search by embedding")
     sparse: bool = Field(True, description="search by words")
     typos: bool = Field(True, description="find misspelt words by trigrams")
-    rewrite: bool = Field(True, description="make a follow-up a standalone question")
-    synonyms: bool = Field(True, description="expand by the organization's synonyms")
-    multi_query: bool = Field(False, description="expand by paraphrases (needs a language model)")
+    rewrite: bool = Field(True, description="turn a follow-up into a standalone question")
+    synonyms: bool = Field(True, description="search with the organization's synonyms too")
+    multi_query: bool = Field(
+        False, description="search with paraphrases too (needs a language model)"
+    )
     hyde: bool = Field(
-        False, description="expand by a hypothetical answer (needs a language model)"
+        False, description="search with a hypothetical answer too (needs a language model)"
     )
     scope: bool = Field(True, description="apply a scope found in the question")
     passages: bool = Field(
@@ -120,7 +122,7 @@ class GatewaySettings(ServerSettings):
         description="hits whose passages are read for an answer",
     )
     max_per_document: int = Field(
-        3, ge=0, description="hits of one document, while others are relevant too; 0: no bound"
+        3, ge=0, description="most hits of one document while others are relevant too; 0: no limit"
     )
     max_passage_tokens: int = Field(2000, ge=50, le=32768, description="tokens of one passage")
     max_total_tokens: int = Field(8000, ge=50, le=262144, description="tokens of all passages")
@@ -128,10 +130,12 @@ class GatewaySettings(ServerSettings):
         1024, ge=16, le=16384, description="longest answer in tokens, if the request does not say"
     )
     scope_cache_seconds: float = Field(
-        30.0, ge=0, description="age at which titles and kinds are read again"
+        30.0,
+        ge=0,
+        description="how long titles and kinds are remembered before they are read again",
     )
     heartbeat_seconds: float = Field(
-        3.0, gt=0, description="silence after which a stream says it lives"
+        3.0, gt=0, description="silence after which a stream sends a sign of life"
     )
 
     # When to answer.
@@ -146,7 +150,7 @@ class GatewaySettings(ServerSettings):
         DEFAULT_CALIBRATION, description="folder of calibration files, one JSON per model"
     )
     judge_threshold: float = Field(
-        0.5, ge=0, le=1, description="support below which a sentence fails"
+        0.5, ge=0, le=1, description="support below which a sentence fails its check"
     )
 
     @field_validator("reranker_list")

@@ -1,4 +1,4 @@
-"""A sick stage is left alone, a busy one is not pushed."""
+"""A service that fails is not called for a while, a busy one is not pushed."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def test_it_opens_after_failures_in_a_row_and_one_call_probes() -> None:
     for _ in range(3):
         breaker.admit()
         breaker.record(Health.SICK)
-    with pytest.raises(Unavailable, match="left alone"):
+    with pytest.raises(Unavailable, match="not called"):
         breaker.admit()
     clock.now = 5.0
     breaker.admit()

@@ -84,7 +84,7 @@ async def generate(call: Call, question: str, read: Sequence[Read]) -> Draft:
         if not draft.objection and (
             result is None or result.finish in (FINISH_UNSPECIFIED, FINISH_CUT_SHORT)
         ):
-            step.degrade((result and result.detail) or "the answer broke off")
+            step.degrade((result and result.detail) or "the answer was cut off")
             draft.unavailable = unavailable(gateway_pb2.UNAVAILABLE_REASON_BROKE_OFF)
     return draft
 

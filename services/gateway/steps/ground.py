@@ -35,7 +35,7 @@ async def ground(call: Call, draft: Draft) -> Verdict:
             if (await generator.about(call.deadline.share(PART))).judges:
                 verdict = await _judged(call, generator, verdict)
             else:
-                step.degrade("a judge was asked for, and the generator has none")
+                step.degrade("a judge was asked for, but the generator has none")
     return verdict
 
 

@@ -23,7 +23,8 @@ MAX_STEPS = rules.max_items(retriever_pb2.LogQueryRequest, "steps")
 async def log_query(call: Call, question: str, reply: gateway_pb2.AskResponse) -> None:
     """Logs a finished question. The retriever keeps its text only where the organization's retention allows it.
 
-    A ledger that cannot be written loses no answer, but it is an error in the log: egress must not go unrecorded.
+    If the ledger cannot be written, the answer is still returned, and the failure is logged as an error, because
+    egress must not go unrecorded.
     """
     name = reply.WhichOneof("outcome") or ""
     log.info("ask", extra={**_line(call), "outcome": name})
