@@ -124,7 +124,7 @@ def test_the_command_line(suite: Suite, folder: Path, acme: Folio) -> None:
         app, ["--folder", str(folder), "-o", "acme", "search", "x", "--with", "nonsense"]
     )
     assert refused.exit_code == 2
-    assert "no stage nonsense" in refused.output
+    assert "no step nonsense" in refused.output
 
 
 def test_a_batch_goes_on_after_a_file_that_fails(
@@ -194,8 +194,8 @@ def test_nothing_is_left_running_and_a_restart_finds_the_same(
             assert last.HasField("result")
             return [
                 identifier
-                for stages in ({"sparse": False}, {"dense": False}, {})
-                for identifier in ranking(acme.search("kettle", stages=stages))
+                for steps in ({"sparse": False}, {"dense": False}, {})
+                for identifier in ranking(acme.search("kettle", steps=steps))
             ]
 
     process = up("--create", "acme")
