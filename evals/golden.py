@@ -171,7 +171,7 @@ def _case(entry: nodes.Mapping, library: Library) -> Case:
         raise entry.bad("expect", f"{expect!r} is none of: {', '.join(EXPECTATIONS)}")
     if "draft" in entry.texts("tags"):
         raise entry.bad(
-            "tags", "a draft is no case yet: read it, correct it, then take its tag away"
+            "tags", "a draft is not a case yet: read it, correct it, then remove its tag"
         )
     relevant = tuple(_relevant(item, organization, library) for item in entry.mappings("relevant"))
     if expect == "answer" and not relevant:

@@ -61,7 +61,7 @@ def read_qrels(path: Path, documents: set[str]) -> dict[str, dict[str, int]]:
         try:
             value = int(grade)
         except ValueError:
-            raise BadFile(path, line, f"the grade {grade!r} is no integer") from None
+            raise BadFile(path, line, f"the grade {grade!r} is not an integer") from None
         if document in qrels.setdefault(query, {}):
             raise BadFile(path, line, f"{query} and {document} are judged twice; keep one line")
         qrels[query][document] = value

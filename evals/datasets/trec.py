@@ -26,7 +26,7 @@ def read_run(path: Path) -> dict[str, list[str]]:
         try:
             place = (float(score), int(rank))
         except ValueError:
-            raise BadFile(path, line, f"rank {rank!r} or score {score!r} is no number") from None
+            raise BadFile(path, line, f"rank {rank!r} or score {score!r} is not a number") from None
         if not math.isfinite(place[0]):
             raise BadFile(
                 path, line, f"the score {score} is not finite; repair the model that wrote it"
@@ -87,7 +87,7 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
         try:
             value = int(grade)
         except ValueError:
-            raise BadFile(path, line, f"the grade {grade!r} is no integer") from None
+            raise BadFile(path, line, f"the grade {grade!r} is not an integer") from None
         if document in qrels.setdefault(query, {}):
             raise BadFile(path, line, f"{query} and {document} are judged twice; keep one line")
         qrels[query][document] = value

@@ -35,7 +35,7 @@ class Queries:
         if query is None:
             query = await self._encoding.query(text)
             if not len(query.vectors):
-                raise InvalidArgument.field("text", "holds no token that can be scored")
+                raise InvalidArgument.field("text", "contains no token that can be scored")
             self._remember(key, query)
         if query.truncated and refuse_truncation:
             raise InvalidArgument.field(

@@ -8,7 +8,7 @@ from services.postgres.settings import PostgresSettings
 
 
 class ColbertSettings(PostgresSettings):
-    """Settings of the late-interaction stage."""
+    """Settings of colbert."""
 
     listen: str = Field("127.0.0.1:7402", description="host:port to serve gRPC on")
     max_call_seconds: float = Field(

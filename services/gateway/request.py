@@ -126,5 +126,5 @@ def words_of(field: str, value: str) -> str:
     """What is asked, without control characters. InvalidArgument if nothing is left to ask."""
     text = " ".join(neutralise(value).split())
     if not any(character.isalnum() for character in text):
-        raise InvalidArgument.field(field, "holds no word: ask something")
+        raise InvalidArgument.field(field, "contains no word: write a question")
     return text

@@ -14,7 +14,7 @@ def user_cache() -> Path:
 
 
 class MiniLMSettings(BaseSettings):
-    """Settings of the embedded model, shared by every stage that runs it."""
+    """Settings of the embedded model, shared by every service that runs it."""
 
     model_config = SettingsConfigDict(env_prefix="FOLIO_", frozen=True, env_ignore_empty=True)
 
