@@ -1,9 +1,7 @@
 """The generator as it is deployed: a real gRPC server around real parts."""
 
-import os
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
@@ -77,13 +75,3 @@ class Serve(Protocol):
 @pytest.fixture
 def serve() -> Serve:
     return serving  # type: ignore[return-value]
-
-
-@pytest.fixture(scope="session")
-def data() -> Path:
-    """The public data sets, or a skip that says so."""
-    root = Path(__file__).resolve().parents[2]
-    folder = Path(os.environ.get("FOLIO_DATA", root.parent / "shared" / "data"))
-    if not folder.is_dir():
-        pytest.skip("the public data is absent; name its folder in FOLIO_DATA")
-    return folder

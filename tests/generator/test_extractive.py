@@ -285,10 +285,10 @@ def test_what_only_sounds_like_an_order_stays(sentence: str) -> None:
 
 @pytest.mark.data
 def test_public_injections_never_become_the_answer(
-    extractive: ExtractiveGenerator, data: Path
+    extractive: ExtractiveGenerator, public_data: Path
 ) -> None:
     """BIPIA: 75 instructions of 15 kinds, each hidden in the middle and at the end of the handbook."""
-    attacks = json.loads((data / "bipia/benchmark/text_attack_train.json").read_text())
+    attacks = json.loads((public_data / "bipia/benchmark/text_attack_train.json").read_text())
     instructions = [one for kind in attacks.values() for one in kind]
     chance = random.Random(0)
     obeyed = []
