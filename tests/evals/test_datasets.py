@@ -53,7 +53,11 @@ def test_beir_layout(beir: Path) -> None:
         ("qrels/test.tsv", "", "no relevant pair"),
         ("qrels/test.tsv", "q1\td7\t1\n", "tsv:1: document d7 is not in corpus.jsonl"),
         ("qrels/test.tsv", "q1\td1\t1\nq1\td1\t2\n", "tsv:2: q1 and d1 are judged twice"),
-        ("qrels/test.tsv", "q1\td1\t1\nq1\td2\tgood\n", "tsv:2: the grade 'good' is no integer"),
+        (
+            "qrels/test.tsv",
+            "q1\td1\t1\nq1\td2\tgood\n",
+            "tsv:2: the grade 'good' is not an integer",
+        ),
     ],
 )
 def test_beir_errors_name_file_line_and_cure(
@@ -112,7 +116,7 @@ def test_qrels_write_and_read_back_and_empty_ones_are_refused(tmp_path: Path) ->
     assert read_qrels(path) == {"q": {"d1": 2, "d2": 0}}
     for text, expected in (
         ("q 0 d 0\n", "no relevant pair"),
-        ("q 0 d 1\nq 0 e --5\n", ":2: the grade '--5' is no integer"),
+        ("q 0 d 1\nq 0 e --5\n", ":2: the grade '--5' is not an integer"),
         ("q 0 d 1\nq 0 d 1\n", ":2: q and d are judged twice"),
     ):
         path.write_text(text)

@@ -104,7 +104,7 @@ async def test_drafts_are_refused_until_a_person_takes_the_tag_away(tmp_path: Pa
     )
     path = tmp_path / "drafts.yaml"
     path.write_text(to_yaml(found, "manifest.yaml"))
-    with pytest.raises(Exception, match="a draft is no case yet"):
+    with pytest.raises(Exception, match="a draft is not a case yet"):
         load_golden([path])
     path.write_text(path.read_text().replace("- draft\n", "- code\n"))
     (case,) = load_golden([path]).cases

@@ -99,7 +99,7 @@ def test_a_case_is_read_whole(corpus: Path) -> None:
         ("expect: abstain", "expect: answer", 20, "needs a relevant page"),
         ("expect: abstain", "expect: shrug", 23, "'shrug' is none of: answer"),
         ("tags: [lookup]", "tag: [lookup]", 19, "unknown key 'tag'; there are: id,"),
-        ("tags: [lookup]", "tags: [draft]", 19, "a draft is no case yet"),
+        ("tags: [lookup]", "tags: [draft]", 19, "a draft is not a case yet"),
         ("tags: [lookup]", "tags: lookup", 19, "must be a list"),
         ("organization: mill\n  question: Is", "organization: mil\n  question: Is", 21, "'mil'"),
         ("question: Is there a gym?", "question: ''", 22, "not blank"),
