@@ -40,7 +40,7 @@ class Postgres:
     globex: int
 
     def settings(self, **changes: object) -> PostgresSettings:
-        """A stage's settings on this server."""
+        """A service's settings on this server."""
         return PostgresSettings.model_validate(
             {
                 "internal_secret": SecretStr("x" * 32),

@@ -1,1 +1,1 @@
-"""The late-interaction stage: token vectors of every chunk, and MaxSim over them."""
+"""Late interaction: token vectors of every chunk, and MaxSim over them."""

@@ -1,1 +1,1 @@
-"""The public API: who calls, the pipeline of a question, the check of an answer. It alone calls the stages."""
+"""The public API: who calls, the pipeline of a question, the check of an answer. It alone calls the other services."""

@@ -1,4 +1,4 @@
-"""What a question left behind: outcome, stages, and where text left the suite. Its own text only if retained."""
+"""What a question left behind: outcome, steps, and where text left the suite. Its own text only if retained."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from services.postgres.pool import TenantPool, tenant
 from services.rpc.identity import Principal
 
 _LOG = """
-insert into query_log (organization_id, request_id, rooftop_id, subject, outcome, question, stages)
+insert into query_log (organization_id, request_id, rooftop_id, subject, outcome, question, steps)
 select %(organization)s, %(request)s, %(rooftop)s, %(subject)s, %(outcome)s,
-       case when o.retains_text then %(question)s end, %(stages)s
+       case when o.retains_text then %(question)s end, %(steps)s
 from organizations o where o.id = %(organization)s
 on conflict do nothing
 """
@@ -37,7 +37,7 @@ async def log_query(
     request_id: str,
     outcome: str,
     question: str,
-    stages: Sequence[dict[str, Any]],
+    steps: Sequence[dict[str, Any]],
     egress: Sequence[Egress],
 ) -> None:
     """Once per request id; a repetition changes nothing."""
@@ -51,7 +51,7 @@ async def log_query(
                 "subject": principal.subject,
                 "outcome": outcome,
                 "question": question,
-                "stages": Jsonb(list(stages)),
+                "steps": Jsonb(list(steps)),
             },
         )
         async with connection.cursor() as cursor:

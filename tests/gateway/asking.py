@@ -5,9 +5,7 @@ from typing import Any
 from folio.common.v1 import step_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.words import word
-from tests.gateway.scripted_services import (
-    Suite,
-)
+from tests.gateway.suite import Suite
 
 QUESTION = "How many weeks of parental leave do full-time staff get?"
 RAN, SKIPPED, DEGRADED = (

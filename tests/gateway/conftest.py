@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway.scripted_services import Suite, running_suite
+from tests.gateway.suite import Suite, running_suite
 
 
 @pytest.fixture

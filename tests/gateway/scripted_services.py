@@ -1,17 +1,8 @@
 """Services that speak the wire contract over real gRPC and do as a test says: answer, fail, hang, or send nonsense."""
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
-
-import grpc
-from pydantic import SecretStr
+from collections.abc import AsyncIterator
 
 from folio.common.v1 import document_pb2, service_pb2, step_pb2
-from folio.gateway.v1 import gateway_pb2_grpc
 from folio.generator.v1 import generator_pb2, generator_pb2_grpc
 from folio.rerank.v1 import (
     late_interaction_pb2,
@@ -20,108 +11,17 @@ from folio.rerank.v1 import (
     rerank_pb2_grpc,
 )
 from folio.retriever.v1 import retriever_pb2, retriever_pb2_grpc
-from services.gateway.assembly import open_service
-from services.gateway.keys import create
-from services.gateway.settings import GatewaySettings
-from services.rpc import identity
-from services.rpc.channels import channel_options
-from services.rpc.errors import FolioError
-from services.rpc.interceptors import service_authenticator
-from services.rpc.serve import RunningServer, start
-from services.rpc.testing import SECRET, SETTINGS
-
-TEXT = (
-    "Parental leave\nFull-time staff are entitled to 16 weeks of paid parental leave. "
-    "Part-time staff are entitled to 8 weeks.\n\n"
-    "Pumps\nReplace the seal PX-204 every 1,000 hours. Do not run the pump dry."
-)
-SECOND_PAGE = TEXT.index("Pumps")
-
-
-def chunk(identifier: int, start: int, end: int, document: int = 1) -> document_pb2.Chunk:
-    return document_pb2.Chunk(
-        id=identifier,
-        document_id=document,
-        section_id=identifier,
-        page_start=15 if start < SECOND_PAGE else 16,
-        page_end=15 if start < SECOND_PAGE else 16,
-        page_label="xiv" if start < SECOND_PAGE else "1",
-        title="Staff Handbook 2025",
-        file_name="staff handbook.pdf",
-        kind="policy",
-        collection="hr",
-        published_on="2025-01-01",
-        body=TEXT[start:end],
-        char_start=1000 + start,
-        char_end=1000 + end,
-        sha256="ab" * 32,
-        token_count=20,
-    )
-
-
-CHUNKS = {1: chunk(1, 0, SECOND_PAGE), 2: chunk(2, SECOND_PAGE, len(TEXT))}
-
-
-def sentence(
-    text: str, quote: str = "", source: int = 0, at: int = 0
-) -> generator_pb2.AnswerSentence:
-    """A sentence as a generator sends it."""
-    cited = (
-        [generator_pb2.Citation(source_index=source, quote=quote, char_start=at)] if quote else []
-    )
-    return generator_pb2.AnswerSentence(text=text, citations=cited)
-
-
-GOOD = sentence(
-    "Full-time staff get sixteen weeks of paid parental leave.",
-    "Full-time staff are entitled to 16 weeks of paid parental leave.",
-)
-
-
-def provider(
-    purpose: "service_pb2.Purpose.ValueType", name: str, *, local: bool
-) -> service_pb2.Provider:
-    return service_pb2.Provider(purpose=purpose, provider=name, model=f"{name}-model", local=local)
-
-
-Reply = Callable[[Any], Awaitable[Any]]
-
-
-@dataclass
-class Script:
-    """What the services do. `on["retriever.Search"]` replaces that method; `calls` is what was received, in order."""
-
-    on: dict[str, Reply] = field(default_factory=dict)
-    calls: list[tuple[str, Any]] = field(default_factory=list)
-    time_left: dict[str, float] = field(default_factory=dict)
-    callers: list[identity.Principal] = field(default_factory=list)
-    request_ids: set[str] = field(default_factory=set)
-    sentences: list[generator_pb2.AnswerSentence] = field(default_factory=lambda: [GOOD])
-    finish: "generator_pb2.Finish.ValueType" = generator_pb2.FINISH_COMPLETE
-    # The generator fails so, once it has sent its sentences.
-    breaks_after: FolioError | None = None
-    scores: dict[int, float] = field(default_factory=lambda: {1: 0.9, 2: 0.4})
-
-    def names(self) -> list[str]:
-        return [name for name, _ in self.calls if not name.endswith("GetCapabilities")]
-
-    def request(self, name: str) -> Any:
-        return next(request for called, request in self.calls if called == name)
-
-    async def take(self, name: str, request: Any, context: Any, default: Reply) -> Any:
-        self.calls.append((name, request))
-        self.time_left[name] = context.time_remaining()
-        self.callers.append(identity.current())
-        self.request_ids.add(identity.request_id())
-        return await self.on.get(name, default)(request)
+from tests.gateway.script import CHUNKS, SECOND_PAGE, TEXT, Context, Script, provider
 
 
 class RetrieverServer(retriever_pb2_grpc.RetrieverServiceServicer):
     def __init__(self, script: Script) -> None:
         self.script = script
 
-    async def Search(self, request: Any, context: Any) -> Any:
-        async def found(request: Any) -> Any:
+    async def Search(
+        self, request: retriever_pb2.SearchRequest, context: Context
+    ) -> retriever_pb2.SearchResponse:
+        async def found(request: retriever_pb2.SearchRequest) -> retriever_pb2.SearchResponse:
             hits = [
                 retriever_pb2.Hit(chunk=CHUNKS[number], score=1 / (60 + number), dense_score=0.5)
                 for number in (2, 1)
@@ -130,8 +30,12 @@ class RetrieverServer(retriever_pb2_grpc.RetrieverServiceServicer):
 
         return await self.script.take("retriever.Search", request, context, found)
 
-    async def GetPassages(self, request: Any, context: Any) -> Any:
-        async def found(request: Any) -> Any:
+    async def GetPassages(
+        self, request: retriever_pb2.GetPassagesRequest, context: Context
+    ) -> retriever_pb2.GetPassagesResponse:
+        async def found(
+            request: retriever_pb2.GetPassagesRequest,
+        ) -> retriever_pb2.GetPassagesResponse:
             hits = [CHUNKS[number] for number in request.chunk_ids]
             passage = retriever_pb2.Passage(
                 document_id=1,
@@ -151,8 +55,12 @@ class RetrieverServer(retriever_pb2_grpc.RetrieverServiceServicer):
 
         return await self.script.take("retriever.GetPassages", request, context, found)
 
-    async def LocateQuotes(self, request: Any, context: Any) -> Any:
-        async def found(request: Any) -> Any:
+    async def LocateQuotes(
+        self, request: retriever_pb2.LocateQuotesRequest, context: Context
+    ) -> retriever_pb2.LocateQuotesResponse:
+        async def found(
+            request: retriever_pb2.LocateQuotesRequest,
+        ) -> retriever_pb2.LocateQuotesResponse:
             region = document_pb2.PageRegion(
                 page=15,
                 rectangles=[document_pb2.Rectangle(left=0.1, top=0.1, right=0.9, bottom=0.2)],
@@ -164,8 +72,12 @@ class RetrieverServer(retriever_pb2_grpc.RetrieverServiceServicer):
 
         return await self.script.take("retriever.LocateQuotes", request, context, found)
 
-    async def GetVocabulary(self, request: Any, context: Any) -> Any:
-        async def found(request: Any) -> Any:
+    async def GetVocabulary(
+        self, request: retriever_pb2.GetVocabularyRequest, context: Context
+    ) -> retriever_pb2.GetVocabularyResponse:
+        async def found(
+            request: retriever_pb2.GetVocabularyRequest,
+        ) -> retriever_pb2.GetVocabularyResponse:
             return retriever_pb2.GetVocabularyResponse(
                 collections=["hr"],
                 kinds=["policy", "manual"],
@@ -181,43 +93,63 @@ class RetrieverServer(retriever_pb2_grpc.RetrieverServiceServicer):
 
         return await self.script.take("retriever.GetVocabulary", request, context, found)
 
-    async def LogQuery(self, request: Any, context: Any) -> Any:
-        async def logged(request: Any) -> Any:
+    async def LogQuery(
+        self, request: retriever_pb2.LogQueryRequest, context: Context
+    ) -> retriever_pb2.LogQueryResponse:
+        async def logged(request: retriever_pb2.LogQueryRequest) -> retriever_pb2.LogQueryResponse:
             return retriever_pb2.LogQueryResponse()
 
         return await self.script.take("retriever.LogQuery", request, context, logged)
 
-    async def RenderPage(self, request: Any, context: Any) -> Any:
-        async def drawn(request: Any) -> Any:
+    async def RenderPage(
+        self, request: retriever_pb2.RenderPageRequest, context: Context
+    ) -> retriever_pb2.RenderPageResponse:
+        async def drawn(
+            request: retriever_pb2.RenderPageRequest,
+        ) -> retriever_pb2.RenderPageResponse:
             return retriever_pb2.RenderPageResponse(png=b"png", width=10, height=20)
 
         return await self.script.take("retriever.RenderPage", request, context, drawn)
 
-    async def GetDocument(self, request: Any, context: Any) -> Any:
-        async def found(request: Any) -> Any:
+    async def GetDocument(
+        self, request: retriever_pb2.GetDocumentRequest, context: Context
+    ) -> retriever_pb2.GetDocumentResponse:
+        async def found(
+            request: retriever_pb2.GetDocumentRequest,
+        ) -> retriever_pb2.GetDocumentResponse:
             return retriever_pb2.GetDocumentResponse(document=document_pb2.Document(id=1))
 
         return await self.script.take("retriever.GetDocument", request, context, found)
 
-    async def DeleteDocument(self, request: Any, context: Any) -> Any:
-        async def deleted(request: Any) -> Any:
+    async def DeleteDocument(
+        self, request: retriever_pb2.DeleteDocumentRequest, context: Context
+    ) -> retriever_pb2.DeleteDocumentResponse:
+        async def deleted(
+            request: retriever_pb2.DeleteDocumentRequest,
+        ) -> retriever_pb2.DeleteDocumentResponse:
             return retriever_pb2.DeleteDocumentResponse(chunks_deleted=2)
 
         return await self.script.take("retriever.DeleteDocument", request, context, deleted)
 
-    async def ListDocuments(self, request: Any, context: Any) -> Any:
-        async def found(request: Any) -> Any:
+    async def ListDocuments(
+        self, request: retriever_pb2.ListDocumentsRequest, context: Context
+    ) -> retriever_pb2.ListDocumentsResponse:
+        async def found(
+            request: retriever_pb2.ListDocumentsRequest,
+        ) -> retriever_pb2.ListDocumentsResponse:
             return retriever_pb2.ListDocumentsResponse(documents=[document_pb2.Document(id=1)])
 
         return await self.script.take("retriever.ListDocuments", request, context, found)
 
-    async def IngestDocument(self, request_iterator: Any, context: Any) -> AsyncIterator[Any]:
-        size, header = 0, None
+    async def IngestDocument(
+        self, request_iterator: AsyncIterator[retriever_pb2.IngestDocumentRequest], context: Context
+    ) -> AsyncIterator[retriever_pb2.IngestDocumentResponse]:
+        size, header = 0, retriever_pb2.IngestHeader()
         async for request in request_iterator:
             header = request.header if request.HasField("header") else header
             size += len(request.data)
 
-        async def staged(request: Any) -> Any:
+        async def staged(request: retriever_pb2.IngestHeader) -> retriever_pb2.IngestResult:
             return retriever_pb2.IngestResult(
                 document=document_pb2.Document(id=7, file_name=request.file_name, size_bytes=size),
                 version=3,
@@ -229,8 +161,12 @@ class RetrieverServer(retriever_pb2_grpc.RetrieverServiceServicer):
         result = await self.script.take("retriever.IngestDocument", header, context, staged)
         yield retriever_pb2.IngestDocumentResponse(result=result)
 
-    async def PublishDocument(self, request: Any, context: Any) -> Any:
-        async def published(request: Any) -> Any:
+    async def PublishDocument(
+        self, request: retriever_pb2.PublishDocumentRequest, context: Context
+    ) -> retriever_pb2.PublishDocumentResponse:
+        async def published(
+            request: retriever_pb2.PublishDocumentRequest,
+        ) -> retriever_pb2.PublishDocumentResponse:
             document = document_pb2.Document(
                 id=request.document_id,
                 version=request.version,
@@ -240,8 +176,12 @@ class RetrieverServer(retriever_pb2_grpc.RetrieverServiceServicer):
 
         return await self.script.take("retriever.PublishDocument", request, context, published)
 
-    async def GetCapabilities(self, request: Any, context: Any) -> Any:
-        async def told(request: Any) -> Any:
+    async def GetCapabilities(
+        self, request: retriever_pb2.GetCapabilitiesRequest, context: Context
+    ) -> retriever_pb2.GetCapabilitiesResponse:
+        async def told(
+            request: retriever_pb2.GetCapabilitiesRequest,
+        ) -> retriever_pb2.GetCapabilitiesResponse:
             return retriever_pb2.GetCapabilitiesResponse(
                 capabilities=service_pb2.Capabilities(
                     service="retriever",
@@ -262,8 +202,10 @@ class RerankServer(
     def __init__(self, script: Script, name: str) -> None:
         self.script, self.name = script, name
 
-    async def Rerank(self, request: Any, context: Any) -> Any:
-        async def ranked(request: Any) -> Any:
+    async def Rerank(
+        self, request: rerank_pb2.RerankRequest, context: Context
+    ) -> rerank_pb2.RerankResponse:
+        async def ranked(request: rerank_pb2.RerankRequest) -> rerank_pb2.RerankResponse:
             scores = (
                 [self.script.scores[number] for number in request.chunk_ids.ids]
                 if request.HasField("chunk_ids")
@@ -286,8 +228,12 @@ class RerankServer(
 
         return await self.script.take(f"{self.name}.Rerank", request, context, ranked)
 
-    async def SearchExact(self, request: Any, context: Any) -> Any:
-        async def found(request: Any) -> Any:
+    async def SearchExact(
+        self, request: late_interaction_pb2.SearchExactRequest, context: Context
+    ) -> late_interaction_pb2.SearchExactResponse:
+        async def found(
+            request: late_interaction_pb2.SearchExactRequest,
+        ) -> late_interaction_pb2.SearchExactResponse:
             return late_interaction_pb2.SearchExactResponse(
                 hits=[
                     late_interaction_pb2.ExactHit(chunk_id=1, score=7.2, score_per_token=0.9),
@@ -298,14 +244,22 @@ class RerankServer(
 
         return await self.script.take(f"{self.name}.SearchExact", request, context, found)
 
-    async def IndexDocument(self, request: Any, context: Any) -> AsyncIterator[Any]:
-        async def indexed(request: Any) -> Any:
+    async def IndexDocument(
+        self, request: late_interaction_pb2.IndexDocumentRequest, context: Context
+    ) -> AsyncIterator[late_interaction_pb2.IndexDocumentResponse]:
+        async def indexed(
+            request: late_interaction_pb2.IndexDocumentRequest,
+        ) -> late_interaction_pb2.IndexDocumentResponse:
             return late_interaction_pb2.IndexDocumentResponse(chunks_done=2, chunks_total=2)
 
         yield await self.script.take(f"{self.name}.IndexDocument", request, context, indexed)
 
-    async def GetCapabilities(self, request: Any, context: Any) -> Any:
-        async def told(request: Any) -> Any:
+    async def GetCapabilities(
+        self, request: rerank_pb2.GetCapabilitiesRequest, context: Context
+    ) -> rerank_pb2.GetCapabilitiesResponse:
+        async def told(
+            request: rerank_pb2.GetCapabilitiesRequest,
+        ) -> rerank_pb2.GetCapabilitiesResponse:
             late = self.name == "colbert"
             return rerank_pb2.GetCapabilitiesResponse(
                 capabilities=service_pb2.Capabilities(
@@ -330,22 +284,30 @@ class GeneratorServer(generator_pb2_grpc.GeneratorServiceServicer):
     def __init__(self, script: Script) -> None:
         self.script = script
 
-    async def Rewrite(self, request: Any, context: Any) -> Any:
-        async def rewritten(request: Any) -> Any:
+    async def Rewrite(
+        self, request: generator_pb2.RewriteRequest, context: Context
+    ) -> generator_pb2.RewriteResponse:
+        async def rewritten(request: generator_pb2.RewriteRequest) -> generator_pb2.RewriteResponse:
             return generator_pb2.RewriteResponse(
                 standalone_question=request.question, unchanged=True, method="rules"
             )
 
         return await self.script.take("generator.Rewrite", request, context, rewritten)
 
-    async def Expand(self, request: Any, context: Any) -> Any:
-        async def expanded(request: Any) -> Any:
+    async def Expand(
+        self, request: generator_pb2.ExpandRequest, context: Context
+    ) -> generator_pb2.ExpandResponse:
+        async def expanded(request: generator_pb2.ExpandRequest) -> generator_pb2.ExpandResponse:
             return generator_pb2.ExpandResponse()
 
         return await self.script.take("generator.Expand", request, context, expanded)
 
-    async def Answer(self, request: Any, context: Any) -> AsyncIterator[Any]:
-        async def answered(request: Any) -> Any:
+    async def Answer(
+        self, request: generator_pb2.AnswerRequest, context: Context
+    ) -> AsyncIterator[generator_pb2.AnswerResponse]:
+        async def answered(
+            request: generator_pb2.AnswerRequest,
+        ) -> generator_pb2.AnswerResult | None:
             return generator_pb2.AnswerResult(
                 finish=self.script.finish,
                 sentences=self.script.sentences,
@@ -361,14 +323,18 @@ class GeneratorServer(generator_pb2_grpc.GeneratorServiceServicer):
         if result is not None:
             yield generator_pb2.AnswerResponse(result=result)
 
-    async def Judge(self, request: Any, context: Any) -> Any:
-        async def judged(request: Any) -> Any:
+    async def Judge(
+        self, request: generator_pb2.JudgeRequest, context: Context
+    ) -> generator_pb2.JudgeResponse:
+        async def judged(request: generator_pb2.JudgeRequest) -> generator_pb2.JudgeResponse:
             return generator_pb2.JudgeResponse(support=0.9, model="judge")
 
         return await self.script.take("generator.Judge", request, context, judged)
 
-    async def SearchWeb(self, request: Any, context: Any) -> Any:
-        async def found(request: Any) -> Any:
+    async def SearchWeb(
+        self, request: generator_pb2.SearchWebRequest, context: Context
+    ) -> generator_pb2.SearchWebResponse:
+        async def found(request: generator_pb2.SearchWebRequest) -> generator_pb2.SearchWebResponse:
             return generator_pb2.SearchWebResponse(
                 results=[
                     generator_pb2.WebResult(title="A page", url="https://example.org/"),
@@ -380,8 +346,12 @@ class GeneratorServer(generator_pb2_grpc.GeneratorServiceServicer):
 
         return await self.script.take("generator.SearchWeb", request, context, found)
 
-    async def GetCapabilities(self, request: Any, context: Any) -> Any:
-        async def told(request: Any) -> Any:
+    async def GetCapabilities(
+        self, request: generator_pb2.GetCapabilitiesRequest, context: Context
+    ) -> generator_pb2.GetCapabilitiesResponse:
+        async def told(
+            request: generator_pb2.GetCapabilitiesRequest,
+        ) -> generator_pb2.GetCapabilitiesResponse:
             return generator_pb2.GetCapabilitiesResponse(
                 capabilities=service_pb2.Capabilities(
                     service="generator",
@@ -398,122 +368,3 @@ class GeneratorServer(generator_pb2_grpc.GeneratorServiceServicer):
             )
 
         return await self.script.take("generator.GetCapabilities", request, context, told)
-
-
-@dataclass
-class Suite:
-    """A gateway in front of scripted services. `key` reads and writes for organization 1."""
-
-    script: Script
-    channel: grpc.aio.Channel
-    key: str
-    servers: dict[str, RunningServer]
-    settings: GatewaySettings
-    keys_file: Path
-
-    @property
-    def stub(self) -> Any:
-        return gateway_pb2_grpc.GatewayServiceStub(self.channel)
-
-    def metadata(self) -> tuple[tuple[str, str], ...]:
-        return (("authorization", f"Bearer {self.key}"),)
-
-    async def call(self, method: str, request: Any, timeout: float = 20.0) -> Any:
-        return await getattr(self.stub, method)(request, timeout=timeout, metadata=self.metadata())
-
-    async def stop(self, service: str) -> None:
-        """Takes a service down."""
-        await self.servers.pop(service).stop(0)
-
-
-def _registers(script: Script) -> dict[str, Callable[[grpc.aio.Server], list[str]]]:
-    def retriever(server: grpc.aio.Server) -> list[str]:
-        retriever_pb2_grpc.add_RetrieverServiceServicer_to_server(RetrieverServer(script), server)
-        return ["folio.retriever.v1.RetrieverService"]
-
-    def reranker(name: str) -> Callable[[grpc.aio.Server], list[str]]:
-        def register(server: grpc.aio.Server) -> list[str]:
-            servicer = RerankServer(script, name)
-            rerank_pb2_grpc.add_RerankServiceServicer_to_server(servicer, server)
-            late_interaction_pb2_grpc.add_LateInteractionServiceServicer_to_server(servicer, server)
-            return ["folio.rerank.v1.RerankService"]
-
-        return register
-
-    def generator(server: grpc.aio.Server) -> list[str]:
-        generator_pb2_grpc.add_GeneratorServiceServicer_to_server(GeneratorServer(script), server)
-        return ["folio.generator.v1.GeneratorService"]
-
-    return {
-        "retriever": retriever,
-        "colbert": reranker("colbert"),
-        "crossencoder": reranker("crossencoder"),
-        "generator": generator,
-    }
-
-
-@asynccontextmanager
-async def running_suite(
-    folder: Path, *, rerankers: Sequence[str] = ("colbert",), **changes: Any
-) -> AsyncIterator[Suite]:
-    """All services and a gateway on free ports. `changes` are settings of the gateway."""
-    script = Script()
-    async with AsyncExitStack() as stack:
-        servers: dict[str, RunningServer] = {}
-        for name, register in _registers(script).items():
-            servers[name] = await start(SETTINGS, register, service_authenticator(name, SECRET))
-        keys_file = folder / "keys.yaml"
-        key = create(keys_file, organization_id=1, organization="acme", label="test")
-        calibrations = folder / "calibration"
-        calibrations.mkdir(exist_ok=True)
-        settings = GatewaySettings(
-            **{
-                "internal_secret": SecretStr(SECRET),
-                "listen": "127.0.0.1:0",
-                "keys_file": keys_file,
-                "calibration": calibrations,
-                "retriever_address": f"127.0.0.1:{servers['retriever'].port}",
-                "reranker_list": ",".join(
-                    f"{name}=127.0.0.1:{servers[name].port}" for name in rerankers
-                ),
-                "generator_address": f"127.0.0.1:{servers['generator'].port}",
-                **changes,
-            }
-        )
-        service = await stack.enter_async_context(open_service(settings))
-        gateway = await start(settings, service.register, service.authenticate)
-        channel = grpc.aio.insecure_channel(
-            f"127.0.0.1:{gateway.port}", options=channel_options(settings.max_message_bytes)
-        )
-        stack.push_async_callback(gateway.stop, 0)
-        stack.push_async_callback(channel.close)
-        suite = Suite(script, channel, key, servers, settings, keys_file)
-        try:
-            yield suite
-        finally:
-            await stack.aclose()
-            for server in suite.servers.values():
-                await server.stop(0)
-
-
-def forever(entered: asyncio.Event, cancelled: asyncio.Event) -> Reply:
-    """A method that never ends; the events say when it began and when it was cancelled."""
-
-    async def hang(request: Any) -> Any:
-        entered.set()
-        try:
-            await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            cancelled.set()
-            raise
-
-    return hang
-
-
-def failing(error: Exception) -> Reply:
-    """A method that raises."""
-
-    async def fail(request: Any) -> Any:
-        raise error
-
-    return fail

@@ -8,13 +8,8 @@ from folio.gateway.v1 import gateway_pb2
 from folio.generator.v1 import generator_pb2
 from services.rpc.errors import Unavailable
 from tests.gateway.asking import DEGRADED, RAN, ask, events, report
-from tests.gateway.scripted_services import (
-    GOOD,
-    TEXT,
-    Suite,
-    failing,
-    sentence,
-)
+from tests.gateway.script import GOOD, TEXT, failing, sentence
+from tests.gateway.suite import Suite
 
 
 async def test_an_answer_cites_document_page_and_place(suite: Suite) -> None:

@@ -22,7 +22,7 @@ from services.gateway.settings import GatewaySettings
 from services.rpc import identity
 from services.rpc.errors import FailedPrecondition, Unauthenticated
 from services.rpc.testing import SECRET
-from tests.gateway.scripted_services import Suite, running_suite
+from tests.gateway.suite import Suite, running_suite
 
 HMAC_KEY = "a secret of the identity provider, long enough"
 
@@ -357,7 +357,7 @@ def test_a_broken_change_of_a_key_set_keeps_the_good_keys_and_is_logged(
 async def test_one_organization_cannot_take_every_place(tmp_path: Path) -> None:
     import asyncio
 
-    from tests.gateway.scripted_services import forever
+    from tests.gateway.script import forever
 
     async with running_suite(tmp_path, max_calls_per_organization=1) as suite:
         entered, cancelled = asyncio.Event(), asyncio.Event()

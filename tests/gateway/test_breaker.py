@@ -54,7 +54,7 @@ def test_a_cancelled_probe_leaves_the_next_one_its_turn() -> None:
     breaker.admit()
 
 
-def test_a_stage_that_refuses_everything_is_spared_about_all_calls() -> None:
+def test_a_service_that_refuses_everything_is_spared_about_all_calls() -> None:
     """SRE book, ch. 21: with K = 2, local refusals approach (requests - 2 accepts) / (requests + 1)."""
     chance = iter([0.5] * 1000)
     throttle = Throttle(Clock(), lambda: next(chance))
@@ -69,7 +69,7 @@ def test_a_stage_that_refuses_everything_is_spared_about_all_calls() -> None:
     assert refused >= 90
 
 
-def test_a_stage_that_accepts_half_is_not_throttled() -> None:
+def test_a_service_that_accepts_half_is_not_throttled() -> None:
     throttle = Throttle(Clock(), lambda: 0.0001)
     for number in range(100):
         throttle.admit()

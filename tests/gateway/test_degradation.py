@@ -1,4 +1,4 @@
-"""A dead, slow, overloaded or lying stage: the best honest reply, in time, that names what was left out."""
+"""A dead, slow, overloaded or lying service: the best honest reply, in time, that names what was left out."""
 
 import asyncio
 from pathlib import Path
@@ -22,22 +22,16 @@ from services.rpc.errors import (
     Unavailable,
 )
 from tests.gateway.asking import DEGRADED, RAN, SKIPPED, ask, events, report
-from tests.gateway.scripted_services import (
-    CHUNKS,
-    GOOD,
-    Suite,
-    failing,
-    forever,
-    running_suite,
-)
+from tests.gateway.script import CHUNKS, GOOD, failing, forever
+from tests.gateway.suite import Suite, running_suite
 
 
 @pytest.mark.parametrize("error", [Unavailable("down"), ResourceExhausted("full")])
-@pytest.mark.parametrize("stage", ["colbert.Rerank", "generator.Rewrite", "generator.Expand"])
-async def test_a_broken_stage_is_named_and_the_answer_is_made_without_it(
-    suite: Suite, stage: str, error: Exception
+@pytest.mark.parametrize("service", ["colbert.Rerank", "generator.Rewrite", "generator.Expand"])
+async def test_a_broken_service_is_named_and_the_answer_is_made_without_it(
+    suite: Suite, service: str, error: Exception
 ) -> None:
-    suite.script.on[stage] = failing(error)
+    suite.script.on[service] = failing(error)
     reply = await suite.call("Ask", ask())
     assert reply.WhichOneof("outcome") == "answered"
     name = {
@@ -45,7 +39,7 @@ async def test_a_broken_stage_is_named_and_the_answer_is_made_without_it(
         "generator.Rewrite": "rewrite",
         "generator.Expand": "expand",
     }
-    degraded = report(reply, name[stage])
+    degraded = report(reply, name[service])
     assert degraded.status == DEGRADED
     assert degraded.reason.startswith(error.code.name)  # type: ignore[attr-defined]
 
@@ -206,7 +200,7 @@ async def test_a_reranker_that_sends_nonsense_is_degraded_never_believed(
     assert list(suite.script.request("retriever.GetPassages").chunk_ids) == [2, 1]
 
 
-async def test_a_stage_that_keeps_failing_is_left_alone(tmp_path: Path) -> None:
+async def test_a_service_that_keeps_failing_is_left_alone(tmp_path: Path) -> None:
     async with running_suite(tmp_path, breaker_failures=2, breaker_open_seconds=60.0) as suite:
         suite.script.on["colbert.Rerank"] = failing(Unavailable("down"))
         for _ in range(2):
@@ -217,7 +211,7 @@ async def test_a_stage_that_keeps_failing_is_left_alone(tmp_path: Path) -> None:
         assert suite.script.names().count("colbert.Rerank") == calls
 
 
-async def test_a_stage_whose_changes_meet_in_the_database_is_not_sick(tmp_path: Path) -> None:
+async def test_a_service_whose_changes_meet_in_the_database_is_not_sick(tmp_path: Path) -> None:
     async with running_suite(tmp_path, breaker_failures=2, breaker_open_seconds=60.0) as suite:
         suite.script.on["colbert.Rerank"] = failing(Unavailable("again", reason="CONTENTION"))
         for _ in range(3):

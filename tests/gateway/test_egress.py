@@ -13,7 +13,8 @@ from folio.generator.v1 import generator_pb2
 from folio.words import word
 from services.rpc.errors import Unavailable
 from tests.gateway.asking import ask, report
-from tests.gateway.scripted_services import GOOD, Suite, failing, forever, provider, running_suite
+from tests.gateway.script import GOOD, failing, forever, provider
+from tests.gateway.suite import Suite, running_suite
 
 HISTORY = [gateway_pb2.Message(speaker=gateway_pb2.SPEAKER_USER, text="What about leave?")]
 JUDGED = gateway_pb2.StepToggles(judge=gateway_pb2.TOGGLE_ON)

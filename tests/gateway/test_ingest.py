@@ -14,7 +14,8 @@ from folio.gateway.v1 import gateway_pb2
 from folio.retriever.v1 import retriever_pb2
 from services.gateway import keys
 from services.rpc.errors import InvalidArgument, NotFound, ResourceExhausted, Unavailable
-from tests.gateway.scripted_services import Suite, failing, forever, running_suite
+from tests.gateway.script import failing, forever
+from tests.gateway.suite import Suite, running_suite
 
 
 def header(**fields: Any) -> gateway_pb2.IngestRequest:

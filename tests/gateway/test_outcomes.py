@@ -10,10 +10,7 @@ from folio.common.v1 import document_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.retriever.v1 import retriever_pb2
 from tests.gateway.asking import DEGRADED, ask, report
-from tests.gateway.scripted_services import (
-    Suite,
-    running_suite,
-)
+from tests.gateway.suite import Suite, running_suite
 
 
 def calibrate(folder: Path, **changes: Any) -> None:

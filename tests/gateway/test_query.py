@@ -11,12 +11,8 @@ from folio.common.v1 import document_pb2, service_pb2, step_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.words import word
 from tests.gateway.asking import QUESTION, RAN, SKIPPED, ask, report
-from tests.gateway.scripted_services import (
-    CHUNKS,
-    Suite,
-    forever,
-    running_suite,
-)
+from tests.gateway.script import CHUNKS, forever
+from tests.gateway.suite import Suite, running_suite
 
 
 def order(reply: gateway_pb2.AskResponse) -> list[str]:
@@ -33,7 +29,9 @@ async def test_every_step_is_in_the_reply(suite: Suite) -> None:
     assert report(reply, "colbert").model == "colbert-model"
 
 
-async def test_each_stage_gets_less_time_than_is_left_and_a_token_of_its_own(suite: Suite) -> None:
+async def test_each_service_gets_less_time_than_is_left_and_a_token_of_its_own(
+    suite: Suite,
+) -> None:
     await suite.call("Ask", ask(request_id="r-1"), timeout=10)
     assert all(0 < left < 10 for left in suite.script.time_left.values())
     # The servers accepted tokens made for them alone; each says who asks.
@@ -75,13 +73,13 @@ async def test_a_heartbeat_says_what_is_waited_for(tmp_path: Path) -> None:
         await cancelled.wait()
 
 
-@pytest.mark.parametrize("stage", ["retriever.Search", "colbert.Rerank", "generator.Answer"])
+@pytest.mark.parametrize("service", ["retriever.Search", "colbert.Rerank", "generator.Answer"])
 @pytest.mark.parametrize("method", ["Ask", "StreamAsk"])
-async def test_a_cancelled_question_stops_the_stage_it_waits_for(
-    suite: Suite, stage: str, method: str
+async def test_a_cancelled_question_stops_the_service_it_waits_for(
+    suite: Suite, service: str, method: str
 ) -> None:
     entered, cancelled = asyncio.Event(), asyncio.Event()
-    suite.script.on[stage] = forever(entered, cancelled)
+    suite.script.on[service] = forever(entered, cancelled)
     request = ask() if method == "Ask" else gateway_pb2.StreamAskRequest(request=ask())
     call = getattr(suite.stub, method)(request, timeout=30, metadata=suite.metadata())
     reading = asyncio.ensure_future(call.read()) if method == "StreamAsk" else None
@@ -181,7 +179,7 @@ async def test_exact_search_stands_in_for_search_and_colbert(suite: Suite) -> No
     assert report(reply, "search").model == "colbert-model"
 
 
-async def test_search_returns_the_last_stages_order(suite: Suite) -> None:
+async def test_search_returns_the_order_of_the_last_step(suite: Suite) -> None:
     reply = await suite.call("Search", gateway_pb2.SearchRequest(query=QUESTION, trace=True))
     assert [result.chunk.id for result in reply.results] == [1, 2]
     assert reply.results[0].scored_by == step_pb2.STEP_COLBERT

@@ -7,10 +7,8 @@ from folio.gateway.v1 import gateway_pb2
 from folio.generator.v1 import generator_pb2
 from folio.retriever.v1 import retriever_pb2
 from tests.gateway.asking import QUESTION, ask, report
-from tests.gateway.scripted_services import (
-    CHUNKS,
-    Suite,
-)
+from tests.gateway.script import CHUNKS
+from tests.gateway.suite import Suite
 
 
 async def test_a_follow_up_is_searched_as_a_standalone_question(suite: Suite) -> None:

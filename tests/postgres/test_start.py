@@ -1,4 +1,4 @@
-"""A stage may start before its database."""
+"""A service may start before its database."""
 
 import asyncio
 from pathlib import Path

@@ -271,7 +271,7 @@ async def test_no_token_another_stages_token_and_an_altered_one_are_refused() ->
     good = identity.sign(ACME, "probe", SECRET)
     tokens = {
         "none": None,
-        "other stage": identity.sign(ACME, "colbert", SECRET),
+        "other service": identity.sign(ACME, "colbert", SECRET),
         "other secret": identity.sign(ACME, "probe", "x" * 40),
         "expired": identity.sign(ACME, "probe", SECRET, lifetime_s=-60),
         "altered": good[:-6] + "abcdef",

@@ -1,1 +1,1 @@
-"""The steps of a question, one file each: one call of a stage, typed input and output, a report in the account."""
+"""The steps of a question, one file each: one call with a typed input and output, and one line in the report."""

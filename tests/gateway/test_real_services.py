@@ -1,4 +1,4 @@
-"""The gateway before the real stages: a PDF in, an answer out that cites its page, and an honest no."""
+"""The gateway before the real services: a PDF in, an answer out that cites its page, and an honest no."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,0 +1,38 @@
+"""How replies look in a terminal."""
+
+import pytest
+
+from folio.cli import show
+from folio.common.v1 import document_pb2
+from folio.gateway.v1 import gateway_pb2
+
+
+def test_an_outage_is_told_as_one_with_the_sources(capsys: pytest.CaptureFixture[str]) -> None:
+    reply = gateway_pb2.AskResponse(
+        unavailable=gateway_pb2.Unavailable(
+            message="The generator has too much to do at the moment.",
+            reason=gateway_pb2.UNAVAILABLE_REASON_OVERLOADED,
+            retry_after_s=7,
+        ),
+        sources=[
+            gateway_pb2.SourcePassage(
+                chunk=document_pb2.Chunk(title="Handbook", page_label="xiv"), probability=0.91
+            )
+        ],
+    )
+    show.answer(reply)
+    said = capsys.readouterr().out
+    assert "too much to do" in said
+    assert "Try again in 7 s." in said
+    assert "Handbook, p. xiv (0.91)" in said
+
+
+def test_a_service_that_sends_text_elsewhere_says_to_whom(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    reply = gateway_pb2.GetStatusResponse()
+    state = reply.services.add(service="generator", reachable=True)
+    state.capabilities.providers.add(provider="extractive", model="words", local=True)
+    state.capabilities.providers.add(provider="brave")
+    show.status(reply)
+    assert "words, brave (remote: brave)" in " ".join(capsys.readouterr().out.split())
