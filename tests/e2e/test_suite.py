@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -176,16 +177,19 @@ def processes_in(folder: Path) -> list[int]:
 def test_nothing_is_left_running_and_a_restart_finds_the_same(
     data_folder: Path, number: signal.Signals
 ) -> None:
-    def up(*options: str) -> subprocess.Popen[bytes]:
+    @contextmanager
+    def up(*options: str) -> Iterator["subprocess.Popen[bytes]"]:
         command = [sys.executable, "-m", "folio.cli", "--folder", str(data_folder)]
         process = subprocess.Popen(
             [*command, "up", *options, "--port", "0"], stdout=subprocess.PIPE
         )
         assert process.stdout is not None
-        for line in process.stdout:
-            if b"is up on" in line:
-                return process
-        raise AssertionError("the suite did not come up")
+        try:
+            assert any(b"is up on" in line for line in process.stdout)
+            yield process
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
 
     def search() -> list[int]:
         client = json.loads((data_folder / "client.json").read_text())
@@ -198,21 +202,17 @@ def test_nothing_is_left_running_and_a_restart_finds_the_same(
                 for identifier in ranking(acme.search("kettle", steps=steps))
             ]
 
-    process = up("--create", "acme")
-    before = search()
-    assert len(before) == 3
-    process.send_signal(number)
-    process.wait(timeout=60)
+    with up("--create", "acme") as process:
+        before = search()
+        assert len(before) == 3
+        process.send_signal(number)
+        process.wait(timeout=60)
     until = time.monotonic() + 60
     while (left := processes_in(data_folder)) and time.monotonic() < until:
         time.sleep(0.2)
     assert not left
-    process = up()
-    try:
+    with up():
         assert search() == before
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(timeout=60)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
