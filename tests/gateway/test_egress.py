@@ -10,6 +10,7 @@ import pytest
 from folio.common.v1 import query_pb2, service_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.generator.v1 import generator_pb2
+from folio.rerank.v1 import rerank_pb2
 from folio.words import word
 from services.rpc.errors import Unavailable
 from tests.gateway.asking import ask, report
@@ -91,6 +92,20 @@ async def test_a_search_whose_texts_were_sent_out_is_in_the_ledger(tmp_path: Pat
     async with running_suite(tmp_path, rerankers=("crossencoder",)) as suite:
         await suite.call("Search", gateway_pb2.SearchRequest(query="parental leave"))
         assert await logged(suite) == ("searched", [("cohere", "rerank")])
+
+
+async def test_a_model_elsewhere_that_searches_exactly_is_booked(suite: Suite) -> None:
+    async def told(request: Any) -> Any:
+        return rerank_pb2.GetCapabilitiesResponse(
+            capabilities=service_pb2.Capabilities(
+                service="colbert",
+                providers=[provider(service_pb2.PURPOSE_RERANK, "brand-new", local=False)],
+            )
+        )
+
+    suite.script.on["colbert.GetCapabilities"] = told
+    exact = gateway_pb2.StepToggles(exact=gateway_pb2.TOGGLE_ON)
+    assert purposes(await suite.call("Ask", ask(steps=exact))) == ["rerank"]
 
 
 async def test_a_first_question_is_sent_to_no_model_for_its_rewriting(suite: Suite) -> None:

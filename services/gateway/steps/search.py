@@ -70,13 +70,13 @@ async def _exact(call: Call, question: str, within: Filter, step: Running) -> Hi
     colbert = call.clients.colbert
     if colbert is None:
         raise FailedPrecondition("exact search needs colbert, which is not configured")
+    request = late_interaction_pb2.SearchExactRequest(
+        text=question, limit=min(call.plan.search_candidates, MAX_EXACT), filter=within
+    )
+    seconds = call.deadline.share(PART)
+    await call.ledger.note(colbert, service_pb2.PURPOSE_RERANK, request, seconds)
     reply = await colbert.call(
-        colbert.late_interaction.SearchExact,
-        late_interaction_pb2.SearchExactRequest(
-            text=question, limit=min(call.plan.search_candidates, MAX_EXACT), filter=within
-        ),
-        call.deadline.share(PART),
-        RELAYED,
+        colbert.late_interaction.SearchExact, request, call.deadline.share(PART), RELAYED
     )
     step.model = reply.model
     chunks = await _chunks(call, [hit.chunk_id for hit in reply.hits])
