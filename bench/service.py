@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import json
 import os
-import socket
 import statistics
 import subprocess
 import sys
@@ -40,6 +39,7 @@ from services.postgres import admin
 from services.postgres.embedded import EmbeddedPostgres
 from services.rpc.channels import channel_options
 from services.rpc.identity import Principal
+from services.rpc.ports import reserved_address
 from services.rpc.testing import SECRET, signing
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -91,26 +91,24 @@ def main() -> None:
 
 @contextlib.contextmanager
 def _server(changes: dict[str, str]) -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "services.colbert"],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "FOLIO_LISTEN": address,
-            "FOLIO_INTERNAL_SECRET": SECRET,
-            "FOLIO_LOG_LEVEL": "WARNING",
-            "FOLIO_MAX_QUEUE": "1000",
-            **changes,
-        },
-    )
-    try:
-        yield address
-    finally:
-        process.terminate()
-        process.wait(30)
+    with reserved_address() as address:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "services.colbert"],
+            cwd=ROOT,
+            env={
+                **os.environ,
+                "FOLIO_LISTEN": address,
+                "FOLIO_INTERNAL_SECRET": SECRET,
+                "FOLIO_LOG_LEVEL": "WARNING",
+                "FOLIO_MAX_QUEUE": "1000",
+                **changes,
+            },
+        )
+        try:
+            yield address
+        finally:
+            process.terminate()
+            process.wait(30)
 
 
 async def _measure(

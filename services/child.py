@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 
 def command(
@@ -25,20 +25,26 @@ def command(
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Around starting a program and keeping its process: a signal to end in between would lose it. It comes after."""
+    """Around what a signal to end must not cut short, e.g. starting a program and keeping its process: it comes after.
+
+    Only the main thread gets signals.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     came: list[int] = []
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, lambda one, _: came.append(one)) for number in numbers}
-    try:
+
+    def again() -> None:
+        for number in came:
+            signal.raise_signal(number)
+
+    # Each callback runs, the last one first, even if a handler raises as soon as it is back.
+    with ExitStack() as after:
+        after.callback(again)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            handler = signal.signal(number, lambda number, _: came.append(number))
+            after.callback(signal.signal, number, handler)
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    for signalled in came:
-        signal.raise_signal(signalled)
 
 
 def _become(parent: int, end: int, identity: str, program: list[str]) -> None:
@@ -47,9 +53,10 @@ def _become(parent: int, end: int, identity: str, program: list[str]) -> None:
         os.setgroups([])
         os.setgid(gid)
         os.setuid(uid)
-    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
-        # As Python has it; a program expects to be as it would be from a shell.
-        signal.signal(ignored, signal.SIG_DFL)
+    # A program expects these as they are from a shell. Python ignores two, and a Ctrl-C that it has only noted would be
+    # forgotten with it.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
     if sys.platform == "linux":
         # After the change of user, which takes it back (prctl(2)).
         pr_set_pdeathsig = 1

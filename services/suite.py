@@ -12,10 +12,9 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -26,6 +25,7 @@ from services.gateway import keys
 from services.postgres import admin
 from services.postgres.embedded import EmbeddedPostgres
 from services.rpc.errors import FailedPrecondition, Unavailable
+from services.rpc.ports import reserved_address
 from services.rpc.probe import probe
 
 READY_S = 120.0
@@ -62,13 +62,6 @@ class Service:
     process: subprocess.Popen[bytes] = field(repr=False)
 
 
-def free_port() -> int:
-    """A port that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def _require_free(port: int) -> None:
     """FailedPrecondition if another program listens there: it would pass for our gateway."""
     with socket.socket() as probe:
@@ -79,21 +72,6 @@ def _require_free(port: int) -> None:
             raise FailedPrecondition(
                 f"port {port} is in use, perhaps by another suite; stop it, or name another port (0: a free one)"
             ) from None
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Signals that ask this process to end change nothing: it is ending. Only the main thread can see to that."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 class Suite:
@@ -123,6 +101,7 @@ class Suite:
         self._say = say
         self._postgres: EmbeddedPostgres | None = None
         self._lock: IO[str] | None = None
+        self._reserved = ExitStack()
 
     def __enter__(self) -> "Suite":
         try:
@@ -153,7 +132,8 @@ class Suite:
             name: admin.ensure_organization(self._postgres.admin_url, name)
             for name in self._organizations
         }
-        self.client = Client(f"127.0.0.1:{self._port or free_port()}", self._keys(identifiers))
+        address = f"127.0.0.1:{self._port}" if self._port else self._free_address()
+        self.client = Client(address, self._keys(identifiers))
         self._start_services(database_url)
         self._await_ready()
         keys.write_private(
@@ -162,8 +142,8 @@ class Suite:
         )
 
     def stop(self) -> None:
-        """Stages first (SIGTERM, then drain), the database last. A second Ctrl-C does not interrupt it."""
-        with _undisturbed():
+        """Services first (SIGTERM, then drain), the database last. A second Ctrl-C comes after."""
+        with child.uninterrupted():
             self._stop()
 
     def _stop(self) -> None:
@@ -184,10 +164,15 @@ class Suite:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
+        self._reserved.close()
 
     def dead(self) -> list[Service]:
-        """Stages whose process has ended by itself."""
+        """Services whose process has ended by itself."""
         return [service for service in self.services if service.process.poll() is not None]
+
+    def _free_address(self) -> str:
+        """Where a service may listen: nobody else is given it until we stop."""
+        return self._reserved.enter_context(reserved_address())
 
     def _take_folder(self) -> None:
         try:
@@ -229,7 +214,7 @@ class Suite:
             "FOLIO_CROSSENCODER_PROVIDER"
         ):
             names.append("crossencoder")
-        addresses = {name: f"127.0.0.1:{free_port()}" for name in names}
+        addresses = {name: self._free_address() for name in names}
         common = {
             **self._environment,
             "FOLIO_INTERNAL_SECRET": self._secret("internal"),

@@ -15,6 +15,7 @@ from services.rpc.errors import FolioError
 from services.suite import Suite
 
 Handler = Callable[..., object] | int | None
+ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 def run_until_stopped(folder: Path, organizations: Sequence[str], port: int) -> None:
@@ -30,12 +31,18 @@ def run_until_stopped(folder: Path, organizations: Sequence[str], port: int) -> 
 
     def stop(*_: object) -> None:
         # One is enough. A second would cut the stopping short, or the end of the process after it.
-        _handle(dict.fromkeys(before, signal.SIG_IGN))
+        _handle(dict.fromkeys(ENDING, signal.SIG_IGN))
         stopping.set()
         raise KeyboardInterrupt
 
-    before = _handle(dict.fromkeys((signal.SIGINT, signal.SIGTERM), stop))
-    suite = Suite(folder, organizations, port=port, say=waiting.update)
+    def say(text: str) -> None:
+        # Python drops what is raised while it clears up an object, a channel of gRPC for one.
+        if stopping.is_set():
+            raise KeyboardInterrupt
+        waiting.update(text)
+
+    before = _handle(dict.fromkeys(ENDING, stop))
+    suite = Suite(folder, organizations, port=port, say=say)
     up = False
     try:
         with waiting:

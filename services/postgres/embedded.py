@@ -60,7 +60,11 @@ class EmbeddedPostgres:
         self._sockets: Path | None = None
 
     def __enter__(self) -> "EmbeddedPostgres":
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -141,29 +145,32 @@ class EmbeddedPostgres:
     def _create_cluster(self, binaries: Path, owner: pwd.struct_passwd | None) -> None:
         unfinished = self.folder / "data.new"
         shutil.rmtree(unfinished, ignore_errors=True)
-        made = subprocess.run(
-            child.command(
-                [
-                    str(binaries / "initdb"),
-                    f"--pgdata={unfinished}",
-                    "--username=postgres",
-                    "--auth=trust",
-                    "--encoding=UTF8",
-                    # The same order and the same words on every machine, whatever its locales.
-                    "--locale=C",
-                    "--locale-provider=builtin",
-                    "--builtin-locale=C.UTF-8",
-                    "--no-instructions",
-                ],
-                end=signal.SIGTERM,
-                user=owner,
-            ),
-            cwd=self.folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        # Cut short, it would leave the server that it started for itself behind.
+        with child.uninterrupted():
+            made = subprocess.run(
+                child.command(
+                    [
+                        str(binaries / "initdb"),
+                        f"--pgdata={unfinished}",
+                        "--username=postgres",
+                        "--auth=trust",
+                        "--encoding=UTF8",
+                        # The same order and the same words on every machine, whatever its locales.
+                        "--locale=C",
+                        "--locale-provider=builtin",
+                        "--builtin-locale=C.UTF-8",
+                        "--no-instructions",
+                    ],
+                    end=signal.SIGTERM,
+                    user=owner,
+                ),
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=False,
+                start_new_session=True,
+            )
         if made.returncode:
             raise Unavailable(f"initdb failed: {made.stderr[-1000:]}")
         unfinished.rename(self.data)

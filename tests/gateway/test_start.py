@@ -17,7 +17,7 @@ from services.gateway import keys
 from services.gateway.settings import parse_rerankers
 from services.gateway.web_rules import WebRules
 from services.rpc.errors import FailedPrecondition
-from services.suite import free_port
+from services.rpc.ports import reserved_address
 
 # A file without a key.
 KEYS = {"FOLIO_KEYS_FILE": os.devnull}
@@ -42,10 +42,10 @@ def gateway(**settings: str) -> Iterator["subprocess.Popen[bytes]"]:
 
 @pytest.mark.integration
 def test_it_serves_and_is_healthy_while_every_other_service_is_down(tmp_path: Path) -> None:
-    address = f"127.0.0.1:{free_port()}"
     key = keys.create(tmp_path / "keys.yaml", organization_id=1)
-    nowhere = f"127.0.0.1:{free_port()}"
     with (
+        reserved_address() as address,
+        reserved_address() as nowhere,
         gateway(
             FOLIO_LISTEN=address,
             FOLIO_KEYS_FILE=str(tmp_path / "keys.yaml"),

@@ -3,14 +3,10 @@
 import asyncio
 import os
 import signal
-import socket
 import sys
 from pathlib import Path
-from typing import Any
 
-import grpc
 import pytest
-from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from folio.common.v1 import query_pb2, service_pb2
 from services.generator.answers import Source
@@ -25,6 +21,8 @@ from services.generator.servicer import Parts
 from services.generator.settings import GeneratorSettings
 from services.rpc.deadline import Deadline
 from services.rpc.errors import FailedPrecondition
+from services.rpc.ports import reserved_address
+from services.rpc.probe import probe
 from services.rpc.testing import SECRET
 from tests.generator.anthropic_wire import error
 from tests.generator.wire import provider, whole
@@ -195,34 +193,24 @@ async def test_one_client_serves_all_and_a_spend_limit_met_by_one_stops_all(
 
 @pytest.mark.integration
 async def test_serves_until_sigterm() -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{probe.getsockname()[1]}"
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "services.generator",
-        env={**os.environ, "FOLIO_INTERNAL_SECRET": SECRET, "FOLIO_LISTEN": address},
-        cwd=ROOT,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    try:
-        async with grpc.aio.insecure_channel(address) as channel:
-            health: Any = health_pb2_grpc.HealthStub(channel)
-            request = health_pb2.HealthCheckRequest(service="folio.generator.v1.GeneratorService")
-            for _ in range(300):
-                try:
-                    said = await health.Check(request, timeout=2)
-                except grpc.aio.AioRpcError:
-                    said = None
-                if said is not None and said.status == health_pb2.HealthCheckResponse.SERVING:
-                    break
+    with reserved_address() as address:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "services.generator",
+            env={**os.environ, "FOLIO_INTERNAL_SECRET": SECRET, "FOLIO_LISTEN": address},
+            cwd=ROOT,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        try:
+            while problem := await asyncio.to_thread(
+                probe, address, "folio.generator.v1.GeneratorService"
+            ):
+                assert process.returncode is None, problem
                 await asyncio.sleep(0.1)
-            else:
-                pytest.fail("never SERVING")
-        process.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(process.wait(), 30) == 0
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+            process.send_signal(signal.SIGTERM)
+            assert await process.wait() == 0
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()

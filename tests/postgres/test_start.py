@@ -1,6 +1,12 @@
-"""A service may start before its database."""
+"""How the embedded server starts, and a service before its database."""
 
 import asyncio
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +19,7 @@ from services.postgres.migrate import latest
 from services.postgres.pool import open_pool
 from services.postgres.settings import PostgresSettings
 from services.rpc.testing import SECRET
+from tests.processes import processes_in
 
 pytestmark = pytest.mark.integration
 
@@ -36,3 +43,40 @@ async def test_the_gates_wait_for_a_database_that_comes_up_later(
         with postgres:
             async with asyncio.timeout(60):
                 assert (await passing).schema_version == latest()
+
+
+def start_and_interrupt(folder: Path, when: Callable[[], bool]) -> None:
+    """Starts a server, with a Ctrl-C as soon as a thing is so."""
+
+    def interrupt() -> None:
+        while not when():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def run() -> None:
+        with EmbeddedPostgres(folder):
+            while True:
+                time.sleep(0.1)
+
+    interrupting = threading.Thread(target=interrupt)
+    interrupting.start()
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    interrupting.join()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_an_interrupt_while_the_cluster_is_made_leaves_no_process(data_folder: Path) -> None:
+    """initdb runs servers of its own, which a killed initdb would leave behind."""
+    new, made = data_folder / "data.new", data_folder / "data"
+    start_and_interrupt(data_folder, lambda: new.exists() or made.exists())
+    assert not processes_in(data_folder)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_an_interrupt_while_the_server_starts_stops_it(data_folder: Path) -> None:
+    with EmbeddedPostgres(data_folder):
+        pass
+    (data_folder / "log").unlink()
+    start_and_interrupt(data_folder, (data_folder / "log").exists)
+    assert not processes_in(data_folder)

@@ -365,6 +365,7 @@ def test_sigterm_lets_the_running_call_end() -> None:
         from google.protobuf import wrappers_pb2
         import grpc
         from services.rpc.identity import Principal
+        from services.rpc.ports import reserved_address
         from services.rpc.serve import serve
         from services.rpc.testing import SETTINGS
 
@@ -373,8 +374,8 @@ def test_sigterm_lets_the_running_call_end() -> None:
             await asyncio.sleep(0.3)
             return wrappers_pb2.StringValue(value="finished")
 
-        async def caller(port):
-            async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        async def caller(address):
+            async with grpc.aio.insecure_channel(address) as channel:
                 method = channel.unary_unary("/t.T/Slow",
                     request_serializer=wrappers_pb2.StringValue.SerializeToString,
                     response_deserializer=wrappers_pb2.StringValue.FromString)
@@ -387,14 +388,11 @@ def test_sigterm_lets_the_running_call_end() -> None:
             return ["t.T"]
 
         async def main():
-            import socket
-            with socket.socket() as free:
-                free.bind(("127.0.0.1", 0))
-                port = free.getsockname()[1]
-            settings = SETTINGS.model_copy(update={"listen": f"127.0.0.1:{port}"})
-            calling = asyncio.create_task(caller(port))
-            await serve(settings, "t", register, authenticate=lambda metadata: Principal(1))
-            await calling
+            with reserved_address() as address:
+                settings = SETTINGS.model_copy(update={"listen": address})
+                calling = asyncio.create_task(caller(address))
+                await serve(settings, "t", register, authenticate=lambda metadata: Principal(1))
+                await calling
 
         asyncio.run(main())
         """
