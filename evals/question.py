@@ -11,6 +11,7 @@ from evals.target import Organization, call
 from folio.common.v1 import service_pb2, step_pb2
 from folio.failure import CallFailed
 from folio.gateway.v1 import gateway_pb2
+from folio.messages import named_steps
 from folio.words import word
 
 # A route without a calibration of the model that ranked says that it is degraded. Early rungs rank by such models.
@@ -34,7 +35,7 @@ async def ask(
                 case.question,
                 history=case.history,
                 filter=organization.filter(case.scope),
-                steps=switches,
+                steps=named_steps(switches),
                 answer_threshold=answer_threshold,
                 trace=True,
             )
@@ -91,7 +92,7 @@ async def search(
                 case.question,
                 limit=limit,
                 filter=organization.filter(case.scope),
-                steps=switches,
+                steps=named_steps(switches),
                 trace=True,
                 search_candidates=candidates,
             )

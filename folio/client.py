@@ -1,9 +1,9 @@
 """Clients of the gateway, sync and asyncio. Both open one channel; use them as context managers, or close() them."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol, TypeVar, Unpack
 
 import grpc
 
@@ -24,6 +24,25 @@ OPTIONS: list[tuple[str, int]] = [
     # A new client connects anew: a shared connection may be waiting out the failures of another client.
     ("grpc.use_local_subchannel_pool", 1),
 ]
+
+
+Request = TypeVar("Request")
+Reply = TypeVar("Reply")
+Event = TypeVar("Event", covariant=True)
+
+
+class _Events(Protocol[Event]):
+    """A running call that streams its replies, as grpc gives it."""
+
+    def __iter__(self) -> Iterator[Event]: ...
+    def cancel(self) -> object: ...
+
+
+class _AsyncEvents(Protocol[Event]):
+    """The same as grpc.aio gives it."""
+
+    def __aiter__(self) -> AsyncIterator[Event]: ...
+    def cancel(self) -> object: ...
 
 
 def _metadata(api_key: str) -> tuple[tuple[str, str], ...]:
@@ -60,7 +79,7 @@ class Folio:
             if tls or ca_certificate
             else grpc.insecure_channel(address, options=_options(address))
         )
-        self._stub: Any = gateway_pb2_grpc.GatewayServiceStub(self._channel)
+        self._stub = gateway_pb2_grpc.GatewayServiceStub(self._channel)
 
     def close(self) -> None:
         self._channel.close()
@@ -76,14 +95,19 @@ class Folio:
     ) -> None:
         self.close()
 
-    def _call(self, method: str, request: Any, timeout: float) -> Any:
+    def _unary(
+        self,
+        call: "grpc.UnaryUnaryMultiCallable[Request, Reply]",
+        request: Request,
+        timeout: float = READ_S,
+    ) -> Reply:
         try:
-            return getattr(self._stub, method)(request, timeout=timeout, metadata=self._metadata)
+            return call(request, timeout=timeout, metadata=self._metadata)
         except grpc.RpcError as error:
             raise failure.read(error) from None
 
-    def _stream(self, method: str, request: Any, timeout: float) -> Iterator[Any]:
-        call = getattr(self._stub, method)(request, timeout=timeout, metadata=self._metadata)
+    def _stream(self, start: Callable[[], _Events[Reply]]) -> Iterator[Reply]:
+        call = start()
         try:
             yield from call
         except grpc.RpcError as error:
@@ -92,13 +116,10 @@ class Folio:
             call.cancel()
 
     def ask(
-        self, question: str, *, timeout: float = ASK_S, **options: Any
+        self, question: str, *, timeout: float = ASK_S, **options: Unpack[messages.AskOptions]
     ) -> gateway_pb2.AskResponse:
         """One answer, with its proofs, or why there is none. Options: see folio.messages.ask_request."""
-        response: gateway_pb2.AskResponse = self._call(
-            "Ask", messages.ask_request(question, **options), timeout
-        )
-        return response
+        return self._unary(self._stub.Ask, messages.ask_request(question, **options), timeout)
 
     def stream_ask(
         self,
@@ -106,30 +127,37 @@ class Folio:
         *,
         show_unverified_progress: bool = False,
         timeout: float = ASK_S,
-        **options: Any,
+        **options: Unpack[messages.AskOptions],
     ) -> Iterator[gateway_pb2.StreamAskResponse]:
         """The same as events; the last holds what ask() returns."""
         request = gateway_pb2.StreamAskRequest(
             request=messages.ask_request(question, **options),
             show_unverified_progress=show_unverified_progress,
         )
-        return self._stream("StreamAsk", request, timeout)
+        return self._stream(
+            lambda: self._stub.StreamAsk(request, timeout=timeout, metadata=self._metadata)
+        )
 
     def search(
-        self, query: str, *, timeout: float = READ_S, **options: Any
+        self, query: str, *, timeout: float = READ_S, **options: Unpack[messages.SearchOptions]
     ) -> gateway_pb2.SearchResponse:
         """Ranked chunks. Options: see folio.messages.search_request."""
-        response: gateway_pb2.SearchResponse = self._call(
-            "Search", messages.search_request(query, **options), timeout
-        )
-        return response
+        return self._unary(self._stub.Search, messages.search_request(query, **options), timeout)
 
     def ingest(
-        self, file: Path | bytes, file_name: str = "", *, timeout: float = INGEST_S, **options: Any
+        self,
+        file: Path | bytes,
+        file_name: str = "",
+        *,
+        timeout: float = INGEST_S,
+        **options: Unpack[messages.IngestOptions],
     ) -> Iterator[gateway_pb2.IngestResponse]:
         """Sends one file; progress, then the result. Options: see folio.messages.ingest_requests."""
         data, name = messages.read_file(file, file_name)
-        return self._stream("Ingest", messages.ingest_requests(data, name, **options), timeout)
+        requests = messages.ingest_requests(data, name, **options)
+        return self._stream(
+            lambda: self._stub.Ingest(requests, timeout=timeout, metadata=self._metadata)
+        )
 
     def documents(
         self, filter: document_pb2.Filter | None = None, *, page_size: int = 100
@@ -137,12 +165,11 @@ class Folio:
         """All documents that the caller may see, page by page."""
         token = ""
         while True:
-            page = self._call(
-                "ListDocuments",
+            page = self._unary(
+                self._stub.ListDocuments,
                 gateway_pb2.ListDocumentsRequest(
                     page_size=page_size, page_token=token, filter=filter
                 ),
-                READ_S,
             )
             yield from page.documents
             token = page.next_page_token
@@ -152,13 +179,12 @@ class Folio:
     def document(self, document_id: int) -> document_pb2.Document:
         """One document; NOT_FOUND if there is none, or it is another organization's."""
         request = gateway_pb2.GetDocumentRequest(document_id=document_id)
-        document: document_pb2.Document = self._call("GetDocument", request, READ_S).document
-        return document
+        return self._unary(self._stub.GetDocument, request).document
 
     def delete(self, document_id: int) -> int:
         """Deletes a document with all that was derived from it; returns the number of chunks that went."""
         request = gateway_pb2.DeleteDocumentRequest(document_id=document_id)
-        return int(self._call("DeleteDocument", request, READ_S).chunks_deleted)
+        return self._unary(self._stub.DeleteDocument, request).chunks_deleted
 
     def page_image(
         self, document_id: int, page: int, *, dpi: int = 0, highlight: tuple[int, int] = (0, 0)
@@ -171,19 +197,18 @@ class Folio:
             highlight_start=highlight[0],
             highlight_end=highlight[1],
         )
-        response: gateway_pb2.GetPageImageResponse = self._call("GetPageImage", request, READ_S)
-        return response
+        return self._unary(self._stub.GetPageImage, request)
 
     def status(self) -> gateway_pb2.GetStatusResponse:
         """Shows every service: whether it can be reached, and what it runs."""
-        response: gateway_pb2.GetStatusResponse = self._call(
-            "GetStatus", gateway_pb2.GetStatusRequest(), READ_S
-        )
-        return response
+        return self._unary(self._stub.GetStatus, gateway_pb2.GetStatusRequest())
 
 
 class AsyncFolio:
-    """The asyncio client: the methods of Folio as coroutines and asynchronous iterators. Make it in a running loop."""
+    """The asyncio client: the methods of Folio as coroutines and asynchronous iterators. Make it in a running loop.
+
+    A wrong keyword is a TypeError at the call, not only where its result is awaited.
+    """
 
     def __init__(
         self, address: str, api_key: str, *, tls: bool = False, ca_certificate: bytes | None = None
@@ -196,7 +221,7 @@ class AsyncFolio:
             if tls or ca_certificate
             else grpc.aio.insecure_channel(address, options=_options(address))
         )
-        self._stub: Any = gateway_pb2_grpc.GatewayServiceStub(self._channel)
+        self._stub = gateway_pb2_grpc.GatewayServiceStub(self._channel)
 
     async def close(self) -> None:
         await self._channel.close()
@@ -212,16 +237,19 @@ class AsyncFolio:
     ) -> None:
         await self.close()
 
-    async def _call(self, method: str, request: Any, timeout: float) -> Any:
+    async def _unary(
+        self,
+        call: "grpc.aio.UnaryUnaryMultiCallable[Request, Reply]",
+        request: Request,
+        timeout: float = READ_S,
+    ) -> Reply:
         try:
-            return await getattr(self._stub, method)(
-                request, timeout=timeout, metadata=self._metadata
-            )
+            return await call(request, timeout=timeout, metadata=self._metadata)
         except grpc.RpcError as error:
             raise failure.read(error) from None
 
-    async def _stream(self, method: str, request: Any, timeout: float) -> AsyncIterator[Any]:
-        call = getattr(self._stub, method)(request, timeout=timeout, metadata=self._metadata)
+    async def _stream(self, start: Callable[[], _AsyncEvents[Reply]]) -> AsyncIterator[Reply]:
+        call = start()
         try:
             async for message in call:
                 yield message
@@ -230,14 +258,11 @@ class AsyncFolio:
         finally:
             call.cancel()
 
-    async def ask(
-        self, question: str, *, timeout: float = ASK_S, **options: Any
-    ) -> gateway_pb2.AskResponse:
+    def ask(
+        self, question: str, *, timeout: float = ASK_S, **options: Unpack[messages.AskOptions]
+    ) -> Coroutine[Any, Any, gateway_pb2.AskResponse]:
         """See Folio.ask."""
-        response: gateway_pb2.AskResponse = await self._call(
-            "Ask", messages.ask_request(question, **options), timeout
-        )
-        return response
+        return self._unary(self._stub.Ask, messages.ask_request(question, **options), timeout)
 
     def stream_ask(
         self,
@@ -245,30 +270,37 @@ class AsyncFolio:
         *,
         show_unverified_progress: bool = False,
         timeout: float = ASK_S,
-        **options: Any,
+        **options: Unpack[messages.AskOptions],
     ) -> AsyncIterator[gateway_pb2.StreamAskResponse]:
         """See Folio.stream_ask."""
         request = gateway_pb2.StreamAskRequest(
             request=messages.ask_request(question, **options),
             show_unverified_progress=show_unverified_progress,
         )
-        return self._stream("StreamAsk", request, timeout)
-
-    async def search(
-        self, query: str, *, timeout: float = READ_S, **options: Any
-    ) -> gateway_pb2.SearchResponse:
-        """See Folio.search."""
-        response: gateway_pb2.SearchResponse = await self._call(
-            "Search", messages.search_request(query, **options), timeout
+        return self._stream(
+            lambda: self._stub.StreamAsk(request, timeout=timeout, metadata=self._metadata)
         )
-        return response
+
+    def search(
+        self, query: str, *, timeout: float = READ_S, **options: Unpack[messages.SearchOptions]
+    ) -> Coroutine[Any, Any, gateway_pb2.SearchResponse]:
+        """See Folio.search."""
+        return self._unary(self._stub.Search, messages.search_request(query, **options), timeout)
 
     def ingest(
-        self, file: Path | bytes, file_name: str = "", *, timeout: float = INGEST_S, **options: Any
+        self,
+        file: Path | bytes,
+        file_name: str = "",
+        *,
+        timeout: float = INGEST_S,
+        **options: Unpack[messages.IngestOptions],
     ) -> AsyncIterator[gateway_pb2.IngestResponse]:
         """See Folio.ingest."""
         data, name = messages.read_file(file, file_name)
-        return self._stream("Ingest", messages.ingest_requests(data, name, **options), timeout)
+        requests = messages.ingest_requests(data, name, **options)
+        return self._stream(
+            lambda: self._stub.Ingest(requests, timeout=timeout, metadata=self._metadata)
+        )
 
     async def documents(
         self, filter: document_pb2.Filter | None = None, *, page_size: int = 100
@@ -276,12 +308,11 @@ class AsyncFolio:
         """See Folio.documents."""
         token = ""
         while True:
-            page = await self._call(
-                "ListDocuments",
+            page = await self._unary(
+                self._stub.ListDocuments,
                 gateway_pb2.ListDocumentsRequest(
                     page_size=page_size, page_token=token, filter=filter
                 ),
-                READ_S,
             )
             for document in page.documents:
                 yield document
@@ -292,15 +323,12 @@ class AsyncFolio:
     async def document(self, document_id: int) -> document_pb2.Document:
         """See Folio.document."""
         request = gateway_pb2.GetDocumentRequest(document_id=document_id)
-        document: document_pb2.Document = (
-            await self._call("GetDocument", request, READ_S)
-        ).document
-        return document
+        return (await self._unary(self._stub.GetDocument, request)).document
 
     async def delete(self, document_id: int) -> int:
         """See Folio.delete."""
         request = gateway_pb2.DeleteDocumentRequest(document_id=document_id)
-        return int((await self._call("DeleteDocument", request, READ_S)).chunks_deleted)
+        return (await self._unary(self._stub.DeleteDocument, request)).chunks_deleted
 
     async def page_image(
         self, document_id: int, page: int, *, dpi: int = 0, highlight: tuple[int, int] = (0, 0)
@@ -313,14 +341,8 @@ class AsyncFolio:
             highlight_start=highlight[0],
             highlight_end=highlight[1],
         )
-        response: gateway_pb2.GetPageImageResponse = await self._call(
-            "GetPageImage", request, READ_S
-        )
-        return response
+        return await self._unary(self._stub.GetPageImage, request)
 
     async def status(self) -> gateway_pb2.GetStatusResponse:
         """See Folio.status."""
-        response: gateway_pb2.GetStatusResponse = await self._call(
-            "GetStatus", gateway_pb2.GetStatusRequest(), READ_S
-        )
-        return response
+        return await self._unary(self._stub.GetStatus, gateway_pb2.GetStatusRequest())

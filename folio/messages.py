@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from folio.common.v1 import document_pb2
 from folio.gateway.v1 import gateway_pb2
@@ -35,18 +35,51 @@ def make_filter(
     )
 
 
-def make_steps(toggles: Mapping[str, bool]) -> gateway_pb2.StepToggles:
-    """Steps by name ("colbert", "rewrite", ...), True for on, False for off; those left out are as configured.
+class Steps(TypedDict, total=False):
+    """Steps of a question: True for on, False for off; those left out are as configured. See StepToggles."""
 
-    ValueError for a name that is none.
-    """
-    known = {field.name for field in gateway_pb2.StepToggles.DESCRIPTOR.fields}
+    dense: bool
+    sparse: bool
+    colbert: bool
+    crossencoder: bool
+    rewrite: bool
+    synonyms: bool
+    multi_query: bool
+    hyde: bool
+    scope: bool
+    passages: bool
+    judge: bool
+    web: bool
+    exact: bool
+    typos: bool
+
+
+def named_steps(toggles: Mapping[str, bool]) -> Steps:
+    """Steps whose names are known at run time only. ValueError for a name that no step has."""
+    known = Steps.__optional_keys__
     unknown = sorted(set(toggles) - known)
     if unknown:
         raise ValueError(f"no step {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
+    return cast(Steps, dict(toggles))
+
+
+def make_steps(toggles: Steps) -> gateway_pb2.StepToggles:
+    """The message. ValueError for a name that no step has."""
     choice = {True: gateway_pb2.TOGGLE_ON, False: gateway_pb2.TOGGLE_OFF}
-    values: dict[str, Any] = {name: choice[on] for name, on in toggles.items()}
+    known = named_steps(cast(Mapping[str, bool], toggles))
+    values: dict[str, Any] = {name: choice[bool(on)] for name, on in known.items()}
     return gateway_pb2.StepToggles(**values)
+
+
+class AskOptions(TypedDict, total=False):
+    """The keywords of ask_request."""
+
+    history: Sequence[tuple[str, str]]
+    filter: document_pb2.Filter | None
+    steps: Steps | None
+    answer_threshold: float | None
+    trace: bool
+    request_id: str
 
 
 def ask_request(
@@ -54,7 +87,7 @@ def ask_request(
     *,
     history: Sequence[tuple[str, str]] = (),
     filter: document_pb2.Filter | None = None,
-    steps: Mapping[str, bool] | None = None,
+    steps: Steps | None = None,
     answer_threshold: float | None = None,
     trace: bool = False,
     request_id: str = "",
@@ -74,12 +107,23 @@ def ask_request(
     )
 
 
+class SearchOptions(TypedDict, total=False):
+    """The keywords of search_request."""
+
+    limit: int
+    filter: document_pb2.Filter | None
+    steps: Steps | None
+    trace: bool
+    search_candidates: int
+    rerank_candidates: int
+
+
 def search_request(
     query: str,
     *,
     limit: int = 10,
     filter: document_pb2.Filter | None = None,
-    steps: Mapping[str, bool] | None = None,
+    steps: Steps | None = None,
     trace: bool = False,
     search_candidates: int = 0,
     rerank_candidates: int = 0,
@@ -94,6 +138,19 @@ def search_request(
         search_candidates=search_candidates,
         rerank_candidates=rerank_candidates,
     )
+
+
+class IngestOptions(TypedDict, total=False):
+    """The keywords of ingest_requests."""
+
+    collection: str
+    kind: str
+    title: str
+    published_on: str
+    media_type: str
+    password: str
+    rooftop_id: int
+    ocr: bool
 
 
 def ingest_requests(

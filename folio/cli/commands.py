@@ -87,14 +87,13 @@ def failures() -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-def parse_toggles(on: list[str], off: list[str]) -> dict[str, bool]:
+def parse_toggles(on: list[str], off: list[str]) -> messages.Steps:
     """The steps of --with and --without. BadParameter for a name that is none."""
     toggles = {name: True for name in on} | {name: False for name in off}
     try:
-        messages.make_steps(toggles)
+        return messages.named_steps(toggles)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    return toggles
 
 
 With = Annotated[

@@ -17,6 +17,7 @@ from folio import AsyncFolio, CallFailed, Folio
 from folio.cli.commands import app
 from folio.common.v1 import document_pb2
 from folio.gateway.v1 import gateway_pb2
+from folio.messages import Steps
 from services.rpc.errors import FailedPrecondition
 from services.suite import Suite
 from tests.processes import processes_in
@@ -183,7 +184,7 @@ def test_nothing_is_left_running_and_a_restart_finds_the_same(
             assert last.HasField("result")
             return [
                 identifier
-                for steps in ({"sparse": False}, {"dense": False}, {})
+                for steps in (Steps(sparse=False), Steps(dense=False), Steps())
                 for identifier in ranking(acme.search("kettle", steps=steps))
             ]
 
