@@ -72,7 +72,11 @@ class Breaker:
 
 
 class Throttle:
-    """Refuses here, with growing probability, what a busy service would refuse anyway."""
+    """Refuses here, with growing probability, what a busy service would refuse anyway.
+
+    `requests` are those that reached the service. The book counts refusals of ours too: then a service that was busy
+    for five minutes (a model whose provider limits our rate) is refused calls for four minutes after it is well again.
+    """
 
     def __init__(
         self,
@@ -92,7 +96,6 @@ class Throttle:
         self._requests, self._accepts, self._at = self._requests * fade, self._accepts * fade, now
         refuse = (self._requests - ACCEPT_FACTOR * self._accepts) / (self._requests + 1)
         if self._chance() < refuse:
-            self._requests += 1
             raise ResourceExhausted(
                 f"{self._service} is overloaded; try again later",
                 reason="THROTTLED",

@@ -1,5 +1,8 @@
 """A service that fails is not called for a while, a busy one is not pushed."""
 
+import random
+from contextlib import suppress
+
 import pytest
 
 from services.gateway.breaker import Breaker, Health, Throttle
@@ -74,6 +77,30 @@ def test_a_service_that_accepts_half_is_not_throttled() -> None:
     for number in range(100):
         throttle.admit()
         throttle.record(Health.BUSY if number % 2 else Health.WELL)
+
+
+@pytest.mark.parametrize("per_second", [2, 10, 100])
+def test_a_service_that_was_busy_for_minutes_is_soon_called_again(per_second: int) -> None:
+    """An organization that used up a model's rate limit costs the others no more than the limit itself."""
+    clock = Clock()
+    throttle = Throttle(clock, random.Random(1).random)
+
+    def called(seconds: float, health: Health) -> int:
+        count = 0
+        until = clock.now + seconds
+        while clock.now < until:
+            clock.now += 1 / per_second
+            with suppress(ResourceExhausted):
+                throttle.admit()
+                throttle.record(health)
+                count += 1
+        return count
+
+    called(60, Health.WELL)
+    called(240, Health.BUSY)
+    assert called(60, Health.BUSY) < 0.2 * 60 * per_second
+    called(20, Health.WELL)
+    assert called(10, Health.WELL) > 0.9 * 10 * per_second
 
 
 def test_the_memory_of_refusals_fades() -> None:
