@@ -5,6 +5,7 @@ with one owner, for the demo and for tests. Production names its own server by D
 """
 
 import contextlib
+import hashlib
 import importlib.util
 import logging
 import os
@@ -178,15 +179,11 @@ class EmbeddedPostgres:
     def _socket_folder(self, owner: pwd.struct_passwd | None) -> Path:
         if _holds_socket(self.folder):
             return self.folder
+        # The same for every start on this folder: clients find a server that was started again.
+        name = f"folio-{hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:16]}"
         for parent in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
-            with contextlib.suppress(OSError):
-                short = Path(tempfile.mkdtemp(prefix="folio-postgres-", dir=parent))
-                if not _holds_socket(short):
-                    short.rmdir()
-                    continue
-                if owner is not None:
-                    os.chown(short, owner.pw_uid, owner.pw_gid)
-                    _make_reachable(short, owner)
+            short = Path(parent, name)
+            if _holds_socket(short) and _make_private(short, owner):
                 return short
         raise FailedPrecondition(
             f"no folder for PostgreSQL's socket: {self.folder} is too long, and no temporary folder can be written"
@@ -231,6 +228,25 @@ def _binaries() -> Path:
 def _holds_socket(folder: Path) -> bool:
     """Whether a client can be told of a socket there: libpq takes a comma for the end of a host."""
     return len(os.fsencode(folder)) <= MAX_SOCKET_FOLDER and "," not in str(folder)
+
+
+def _make_private(folder: Path, owner: pwd.struct_passwd | None) -> bool:
+    """Makes a folder that `owner` alone may use, or finds it so; False where another has the name."""
+    try:
+        folder.mkdir(0o700)
+        if owner is not None:
+            os.chown(folder, owner.pw_uid, owner.pw_gid)
+    except FileExistsError:
+        pass
+    except OSError:
+        return False
+    status = folder.lstat()
+    owned = status.st_uid == (owner.pw_uid if owner else os.geteuid())
+    if not (owned and stat.S_ISDIR(status.st_mode) and not status.st_mode & 0o077):
+        return False
+    if owner is not None:
+        _make_reachable(folder, owner)
+    return True
 
 
 def _unprivileged_user() -> pwd.struct_passwd | None:

@@ -3,10 +3,12 @@
 import asyncio
 import stat
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import PoolTimeout
 
 from services.postgres import admin
@@ -146,17 +148,34 @@ def test_no_other_user_may_open_the_socket() -> None:
         tempfile.TemporaryDirectory(prefix="folio-test-") as folder,
         EmbeddedPostgres(Path(folder) / "p") as server,
     ):
-        (socket,) = server.folder.glob(".s.PGSQL.*[0-9]")
+        sockets = Path(str(conninfo_to_dict(server.admin_url)["host"]))
+        (socket,) = sockets.glob(".s.PGSQL.*[0-9]")
         assert stat.S_IMODE(socket.stat().st_mode) == 0o700
 
 
-def test_two_servers_in_one_folder_are_refused() -> None:
+@pytest.mark.parametrize("name", ["p", "long" * 30])
+def test_two_servers_in_one_folder_are_refused(name: str, data_folder: Path) -> None:
     with (
-        tempfile.TemporaryDirectory(prefix="folio-test-") as folder,
-        EmbeddedPostgres(Path(folder) / "p"),
+        EmbeddedPostgres(data_folder / name),
         pytest.raises(FailedPrecondition, match="already"),
     ):
-        EmbeddedPostgres(Path(folder) / "p").start()
+        EmbeddedPostgres(data_folder / name).start()
+
+
+@pytest.mark.parametrize("squatter", [Path.touch, lambda path: path.symlink_to("/"), Path.mkdir])
+def test_a_socket_is_not_put_into_what_another_made(
+    squatter: Callable[[Path], None], data_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as temporary:
+        monkeypatch.setattr(tempfile, "tempdir", temporary)
+        server = EmbeddedPostgres(data_folder / ("long" * 30))
+        with server:
+            first = Path(str(conninfo_to_dict(server.admin_url)["host"]))
+        assert first.parent == Path(temporary)
+        squatter(first)
+        with server:
+            second = Path(str(conninfo_to_dict(server.admin_url)["host"]))
+        assert second.parent == Path("/tmp")
 
 
 def test_a_stopped_server_has_no_url() -> None:
