@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import signal
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
@@ -23,6 +24,11 @@ pytest_plugins = ["tests.marks"]
 
 # The command line talks to tests as to a pipe, wherever they run (typer, rich): no boxes, colours or folded lines.
 os.environ.update(TYPER_USE_RICH="0", TTY_COMPATIBLE="0")
+
+# Programs inherit what is ignored: nohup ignores SIGHUP, a shell's `&` ignores SIGINT and SIGQUIT. Tests send them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for number in (signal.SIGHUP, signal.SIGQUIT):
+    signal.signal(number, signal.SIG_DFL)
 
 # `make test` tries all examples of a property, `make test-fast` a tenth of them. A test has no wall-clock limit.
 hypothesis.settings.register_profile("all", max_examples=100, deadline=None)

@@ -40,17 +40,16 @@ def test_a_program_ends_when_its_parent_is_killed() -> None:
         signal.pause()
         """
     )
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", parent],
         stdout=subprocess.PIPE,
         cwd=Path(__file__).resolve().parents[1],
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline()
-    process.kill()
-    # Its end closes the pipe that it had from its parent.
-    assert process.stdout.read() == b""
-    process.wait()
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        process.kill()
+        # Its end closes the pipe that it had from its parent.
+        assert process.stdout.read() == b""
 
 
 def test_a_signal_while_a_program_starts_comes_when_its_process_is_kept() -> None:
