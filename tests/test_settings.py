@@ -8,6 +8,7 @@ from pydantic_settings import BaseSettings
 
 from deploy.environment import SETTINGS, variable
 from services.gateway.settings import GatewaySettings
+from services.generator.settings import GeneratorSettings
 from services.rpc.errors import FailedPrecondition
 from services.rpc.settings import ServerSettings, renamed
 
@@ -101,4 +102,69 @@ def test_a_bound_of_all_calls_below_that_of_questions_is_refused(
     monkeypatch.setenv("FOLIO_ASK_SECONDS", "300")
     monkeypatch.setenv("FOLIO_MAX_CALL_SECONDS", "120")
     with pytest.raises(FailedPrecondition, match="FOLIO_MAX_CALL_SECONDS would cut FOLIO_ASK"):
+        GatewaySettings.load()
+
+
+def test_a_field_that_is_called_as_another_service_s_variable_does_not_read_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("FOLIO_JUDGE", "alignment")
+    assert GatewaySettings.load().judge is False
+    assert GeneratorSettings.load().judge == "alignment"
+    monkeypatch.setenv("FOLIO_JUDGE_ANSWERS", "true")
+    assert GatewaySettings.load().judge is True
+
+
+def test_only_the_names_of_the_example_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FOLIO_MODEL would mean three models, one in each service that calls its field so."""
+    monkeypatch.setenv("DATABASE_URL", "postgresql://host/database")
+    monkeypatch.setenv("RERANKER_URL", "http://host")
+    services = [one for one in SETTINGS.values() if issubclass(one, ServerSettings)]
+    before = [settings.load() for settings in services]
+    documented = {
+        variable(settings, field) for settings in services for field in settings.model_fields
+    }
+    for settings in services:
+        for field in settings.model_fields:
+            if f"FOLIO_{field.upper()}" not in documented:
+                monkeypatch.setenv(f"FOLIO_{field.upper()}", "7")
+    assert [settings() for settings in services] == before
+
+
+@pytest.mark.parametrize(
+    ("former", "value", "told"),
+    [
+        ("FOLIO_PARENTS", "false", "FOLIO_PARENTS is now called FOLIO_PASSAGES"),
+        ("FOLIO_COLBERT_CANDIDATES", "40", "is now called FOLIO_RERANK_CANDIDATES"),
+        ("FOLIO_CROSSENCODER_CANDIDATES", "7", "is now called FOLIO_READ_CANDIDATES"),
+        ("FOLIO_TRACE_TEXT", "false", "FOLIO_TRACE_TEXT is no longer a setting"),
+        ("FOLIO_LOCAL_PROVIDERS", '["tei"]', "FOLIO_LOCAL_PROVIDERS is no longer a setting"),
+    ],
+)
+def test_a_variable_that_is_gone_is_told_of(
+    former: str,
+    value: str,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv(former, value)
+    GatewaySettings.load()
+    assert told in caplog.text
+
+
+@pytest.mark.parametrize("value", ["true", "1", "On"])
+def test_the_judge_s_former_switch_is_refused_and_not_left_off(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOLIO_JUDGE", value)
+    with pytest.raises(FailedPrecondition, match="set FOLIO_JUDGE_ANSWERS"):
+        GatewaySettings.load()
+    monkeypatch.setenv("FOLIO_JUDGE", "false")
+    assert GatewaySettings.load().judge is False
+
+
+def test_a_prefix_that_a_variable_does_not_have_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOLIO_RAG_ANSWER_THRESHOLD", "0.3")
+    with pytest.raises(FailedPrecondition, match="did you mean RAG_ANSWER_THRESHOLD"):
         GatewaySettings.load()

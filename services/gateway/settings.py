@@ -1,22 +1,32 @@
 """Every setting of the gateway."""
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from folio.common.v1 import step_pb2
+from services.rpc.errors import FailedPrecondition
 from services.rpc.settings import ServerSettings, renamed
 
 # An empty variable means the default, so "nothing" has a value of its own: none.
 NONE = "none"
 # The names of rerankers, each with the step that it does.
 RERANKERS = {"colbert": step_pb2.STEP_COLBERT, "crossencoder": step_pb2.STEP_CROSSENCODER}
+# How pydantic reads a switch that is on.
+SWITCHED_ON = ("1", "on", "t", "true", "y", "yes")
 DEFAULT_CALIBRATION = Path(__file__).parent / "calibrations"
 
 
 class GatewaySettings(ServerSettings):
     """Read once, at start."""
+
+    GONE: ClassVar[Mapping[str, str]] = {
+        **ServerSettings.GONE,
+        "FOLIO_LOCAL_PROVIDERS": "every provider says itself whether it works inside the suite",
+    }
 
     listen: str = Field("127.0.0.1:7400", description="host:port to serve the public API on")
     max_call_seconds: float = Field(
@@ -152,6 +162,18 @@ class GatewaySettings(ServerSettings):
     judge_threshold: float = Field(
         0.5, ge=0, le=1, description="support below which a sentence fails its check"
     )
+
+    @classmethod
+    def load(cls) -> Self:
+        """FailedPrecondition for FOLIO_JUDGE=true too: FOLIO_JUDGE names the generator's judge, and was this switch."""
+        if (
+            os.environ.get("FOLIO_JUDGE", "").lower() in SWITCHED_ON
+            and "FOLIO_JUDGE_ANSWERS" not in os.environ
+        ):
+            raise FailedPrecondition(
+                "FOLIO_JUDGE names the generator's judge; for the gateway to ask it, set FOLIO_JUDGE_ANSWERS"
+            )
+        return super().load()
 
     @field_validator("reranker_list")
     @classmethod

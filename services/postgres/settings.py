@@ -30,7 +30,7 @@ class PostgresSettings(ServerSettings):
     )
     database_prepared_statements: bool = Field(
         True,
-        description="switch use prepared statements; switch off behind pgbouncer in transaction mode",
+        description="use prepared statements; switch off behind pgbouncer in transaction mode",
     )
 
 

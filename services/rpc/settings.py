@@ -4,11 +4,12 @@ import difflib
 import json
 import logging
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from services.rpc.errors import FailedPrecondition
 
@@ -36,6 +37,9 @@ class ServerSettings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, frozen=True, populate_by_name=True, env_ignore_empty=True
     )
+
+    # Variables that are gone, each with what a warning at start says of it, for one release.
+    GONE: ClassVar[Mapping[str, str]] = {"FOLIO_TRACE_TEXT": "it had no effect"}
 
     listen: str = Field(
         "127.0.0.1:0", description="host:port to serve gRPC on; port 0 takes a free one"
@@ -88,6 +92,19 @@ class ServerSettings(BaseSettings):
     )
 
     @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """A field with a name of its own has that name alone: code may say `model`, FOLIO_MODEL is no variable."""
+        env_settings.config = {**env_settings.config, "populate_by_name": False}
+        return init_settings, env_settings
+
+    @classmethod
     def load(cls) -> Self:
         """The settings from the environment. FailedPrecondition names every wrong variable at once."""
         cls._warn_of_former_names()
@@ -115,13 +132,18 @@ class ServerSettings(BaseSettings):
                 if os.environ.get(name) not in (None, "", os.environ[old]):
                     raise FailedPrecondition(f"{old} is now called {name}: set {name} alone")
                 log.warning("%s is now called %s; the next release knows only that name", old, name)
+        for gone, why in cls.GONE.items():
+            if os.environ.get(gone):
+                log.warning("%s is no longer a setting: %s", gone, why)
 
     @classmethod
     def _refuse_misspelt(cls) -> None:
         known = {name for field in cls.model_fields for name in names(cls, field)}
         for name in os.environ:
             if name.startswith(PREFIX) and name not in known:
-                close = difflib.get_close_matches(name, known, n=1, cutoff=0.92)
+                bare = name.removeprefix(PREFIX)
+                close = [bare] if bare in known else []
+                close += difflib.get_close_matches(name, known, n=1, cutoff=0.92)
                 if close:
                     raise FailedPrecondition(f"unknown setting {name}; did you mean {close[0]}?")
 
