@@ -36,7 +36,7 @@ Errors are gRPC statuses with `google.rpc` details: `BadRequest` names the field
 PUBLIC = ("folio.gateway.v1", "folio.common.v1")
 # Field numbers of descriptor.proto: where in a file a comment stands.
 MESSAGES, ENUMS, SERVICES, SYNTAX = 4, 5, 6, 12
-FIELDS, NESTED, METHODS, VALUES, ONEOFS = 2, 3, 2, 2, 8
+FIELDS, NESTED, METHODS, VALUES = 2, 3, 2, 2
 TYPES = {
     number: name.removeprefix("TYPE_").lower() for name, number in FieldDescriptorProto.Type.items()
 }

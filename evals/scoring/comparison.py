@@ -46,8 +46,15 @@ def read_summary(path: Path) -> dict[str, Any]:
         found = json.loads(read_text(path))
     except json.JSONDecodeError as error:
         raise BadFile(path, error.lineno, "not JSON; run the evaluation again") from None
-    if not isinstance(found, dict) or found.get("format") != FORMAT or not found.get("rungs"):
-        raise BadFile(path, 0, f"not a summary of format {FORMAT}; run the evaluation again")
+    if not isinstance(found, dict) or not found.get("rungs"):
+        raise BadFile(path, 0, "not a summary; run the evaluation again")
+    if found.get("format") != FORMAT:
+        raise BadFile(
+            path,
+            0,
+            f"a summary of format {found.get('format')}, from another version of Folio; this one reads format {FORMAT}:"
+            " run the evaluation again",
+        )
     return found
 
 

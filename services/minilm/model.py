@@ -126,10 +126,6 @@ class MiniLM:
             for item, vectors in zip(inputs, states, strict=True)
         ]
 
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, [CLS] and [SEP] included, before any truncation."""
-        return [len(encoding.ids) for encoding in self._tokenize(texts)]
-
     def _tokenize(self, texts: Sequence[str]) -> list[Encoding]:
         # A lone surrogate is a TypeError to the tokenizer; "?" keeps the offsets of the others.
         clean = [text.encode("utf-8", "replace").decode() for text in texts]

@@ -4,8 +4,6 @@ Tokens are JWTs (RFC 7519), HS256, alive for at most five minutes, for one servi
 """
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TypeGuard
@@ -58,17 +56,6 @@ def enter(principal: Principal, request: str) -> None:
     """Makes a principal the current one for the rest of this task; called by the server interceptor."""
     _principal.set(principal)
     _request_id.set(request)
-
-
-@contextmanager
-def acting_as(principal: Principal | None, request: str = "") -> Iterator[None]:
-    """Makes a principal the current one."""
-    who, what = _principal.set(principal), _request_id.set(request)
-    try:
-        yield
-    finally:
-        _principal.reset(who)
-        _request_id.reset(what)
 
 
 def is_id(value: object) -> TypeGuard[int]:

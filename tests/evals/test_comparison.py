@@ -3,6 +3,7 @@
 import copy
 import html.parser
 import io
+import json
 import math
 import re
 from pathlib import Path
@@ -194,6 +195,14 @@ def test_a_file_that_is_no_summary(tmp_path: Path) -> None:
         (tmp_path / "a.json").write_text(text)
         with pytest.raises(BadFile, match="run the evaluation again"):
             read_summary(tmp_path / "a.json")
+
+
+def test_a_summary_of_another_format_says_which_it_is(
+    tmp_path: Path, summary: dict[str, Any]
+) -> None:
+    (tmp_path / "a.json").write_text(json.dumps({**summary, "format": 1}))
+    with pytest.raises(BadFile, match="of format 1, from another version"):
+        read_summary(tmp_path / "a.json")
 
 
 def test_the_ladder_fits_a_terminal_of_80_columns(summary: dict[str, Any]) -> None:
