@@ -42,11 +42,11 @@ install: $(VENV)/.run         ## set up .venv with all stages and the command li
 demo: $(VENV)/.run            ## start everything, read sample documents, ask five questions
 	$(BIN)/folio demo
 
-test: $(VENV)/.dev            ## all tests, on a real PostgreSQL and real servers
-	$(BIN)/python -m pytest
+test: $(VENV)/.dev            ## all tests, on a real PostgreSQL and real servers; ARGS="-x tests/rpc" for pytest
+	$(BIN)/python -m pytest $(ARGS)
 
 test-fast: $(VENV)/.dev       ## the tests that use no server, no database, no model and no process
-	$(BIN)/python -m pytest -m 'not integration and not slow and not data' --hypothesis-profile=fast
+	$(BIN)/python -m pytest -m 'not integration and not slow and not data' --hypothesis-profile=fast $(ARGS)
 
 lint: $(VENV)/.dev            ## format and lint, checked
 	$(BIN)/ruff format --check .
