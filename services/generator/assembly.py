@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from services.generator.answering import ModelGenerator
@@ -42,14 +42,15 @@ class Service:
 @asynccontextmanager
 async def open_service(settings: GeneratorSettings) -> AsyncIterator[Service]:
     """All that a generator needs, closed at the end. FailedPrecondition names the setting that is wrong."""
-    models = Models(settings)
-    try:
+    async with AsyncExitStack() as stack:
+        models = Models(settings)
+        stack.push_async_callback(models.close)
         # In a thread: the embedded model takes seconds to load.
         parts = await asyncio.to_thread(assemble, settings, models)
+        if parts.web is not None:
+            stack.push_async_callback(parts.web.close)
         gate = Gate(settings.max_concurrency, settings.max_queue)
         yield Service(parts, GeneratorServicer(parts, gate))
-    finally:
-        await models.close()
 
 
 def assemble(settings: GeneratorSettings, models: Models) -> Parts:

@@ -1,5 +1,6 @@
 """A model of a provider as everybody here uses it: errors in our words, tries inside the deadline, costs."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -41,11 +42,11 @@ class Completer(Worker, Protocol):
 class LanguageModel:
     """One model of a provider. Several share the provider, and with it one client and what stops it."""
 
-    def __init__(self, source: Provider, model: str, prices: Prices) -> None:
-        self.provider, self.label, self.local = source.name, source.label, source.local
-        self.quotes = source.quotes
+    def __init__(self, api: Provider, model: str, prices: Prices) -> None:
+        self.provider, self.label, self.local = api.name, api.label, api.local
+        self.quotes = api.quotes
         self.model = model
-        self._source = source
+        self._api = api
         self._prices = prices
 
     async def stream(
@@ -55,13 +56,13 @@ class LanguageModel:
         try:
             # Closed at once, whoever leaves: the provider's stream must not wait for the garbage collector.
             async with aclosing(
-                self._source.stream(self.model, question, documents, max_tokens)
+                self._api.stream(self.model, question, documents, max_tokens)
             ) as deltas:
                 async for delta in deltas:
                     yield delta
         # SDKs let errors of their HTTP clients and of their parsers through.
         except Exception as error:  # noqa: BLE001
-            raise _failure(self._source, error) from None
+            raise _failure(self._api, error) from None
 
     async def complete(
         self, system: str, prompt: str, *, max_tokens: int, seconds: float
@@ -69,28 +70,23 @@ class LanguageModel:
         """See Completer."""
 
         async def once() -> Completion:
-            done = await self._source.complete(self.model, system, encodable(prompt), max_tokens)
+            done = await self._api.complete(self.model, system, encodable(prompt), max_tokens)
             if done.ending is not Ending.DONE or not done.text:
                 raise Aborted("the model did not finish", reason="INCOMPLETE")
             return Completion(encodable(done.text), self.usage(done.tokens))
 
-        return await called(self._source, once, Deadline.after(seconds))
+        return await called(self._api, once, Deadline.after(seconds))
 
     def usage(self, tokens: Tokens) -> Usage:
-        """What so many tokens of this model are, and cost."""
-        return usage(self._prices, self.provider, self.model, tokens)
-
-
-def usage(prices: Prices, provider: str, model: str, tokens: Tokens) -> Usage:
-    """Tokens as a reply reports them: what was written to a cache is input."""
-    return Usage(
-        provider=provider,
-        model=model,
-        input_tokens=tokens.input + tokens.cache_write,
-        output_tokens=tokens.output,
-        cached_input_tokens=tokens.cached_input,
-        cost_usd=prices.cost(model, tokens),
-    )
+        """Tokens of this model as a reply reports them: what was written to a cache is input."""
+        return Usage(
+            provider=self.provider,
+            model=self.model,
+            input_tokens=tokens.input + tokens.cache_write,
+            output_tokens=tokens.output,
+            cached_input_tokens=tokens.cached_input,
+            cost_usd=self._prices.cost(self.model, tokens),
+        )
 
 
 async def called(provider: Provider, call: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
@@ -119,7 +115,7 @@ class Models:
     """Opens models. Each provider is made once, when it is first asked for."""
 
     def __init__(self, settings: GeneratorSettings) -> None:
-        self.prices = Prices.read(settings.prices)
+        self._prices = Prices.read(settings.prices)
         self._settings = settings
         self._providers: dict[str, Provider] = {}
 
@@ -131,12 +127,11 @@ class Models:
 
     def open(self, provider: str, model: str) -> LanguageModel:
         """A model of a provider by its id there."""
-        source = self.provider(provider)
+        api = self.provider(provider)
         if not model:
-            raise FailedPrecondition(f"set RAG_MODEL to the id of a model of {source.label}")
-        return LanguageModel(source, model, self.prices)
+            raise FailedPrecondition(f"set RAG_MODEL to the id of a model of {api.label}")
+        return LanguageModel(api, model, self._prices)
 
     async def close(self) -> None:
         """Ends the connections of all providers."""
-        for provider in self._providers.values():
-            await provider.close()
+        await asyncio.gather(*(provider.close() for provider in self._providers.values()))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from folio.common.v1 import query_pb2, service_pb2
+from folio.words import word
 from services.generator.answers import Source
 from services.generator.assembly import assemble, open_service
 from services.generator.expand.model import ModelExpander
@@ -89,6 +90,33 @@ def test_all_who_may_be_sent_the_question_are_told(
         ("anthropic", "claude-x", False),
         second,
     ]
+
+
+CLAUDE = {"FOLIO_GENERATOR": "anthropic", **CONFIGURED["anthropic"]}
+SEARXNG = {"FOLIO_WEB_SEARCH": "searxng", "FOLIO_SEARXNG_URL": "http://127.0.0.1:9"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "elsewhere"),
+    [
+        ({"FOLIO_JUDGE": "alignment"}, {}),
+        ({"FOLIO_JUDGE": "alignment", **SEARXNG}, {"search_web": "searxng"}),
+        (
+            {**CLAUDE, "FOLIO_JUDGE": "alignment"},
+            {"rewrite": "anthropic", "expand": "anthropic", "answer": "anthropic"},
+        ),
+        (
+            {**CLAUDE, "FOLIO_JUDGE": "llm", "FOLIO_REWRITE_WITH_MODEL": "false"},
+            {"expand": "anthropic", "answer": "anthropic", "judge": "anthropic"},
+        ),
+    ],
+)
+def test_what_is_done_elsewhere_is_told_for_each_purpose(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], elsewhere: dict[str, str]
+) -> None:
+    told = parts_of(settings(monkeypatch, **variables)).providers()
+    remote = {word(service_pb2.Purpose, one.purpose): one.provider for one in told if not one.local}
+    assert remote == elsewhere
 
 
 WRONG = {
@@ -189,6 +217,16 @@ async def test_one_client_serves_all_and_a_spend_limit_met_by_one_stops_all(
             assert "spend limit" in rewrite.degraded_reason
     assert len(made) == 1
     assert len(spoken.received) == 1
+
+
+async def test_a_web_searchs_connections_end_with_the_service(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with open_service(settings(monkeypatch, **SEARXNG)) as service:
+        web = service.parts.web
+    assert web is not None
+    with pytest.raises(RuntimeError, match="closed"):
+        await web.search("q", 3, Deadline.after(5))
 
 
 @pytest.mark.integration

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from services.generator.models import LanguageModel
 from services.generator.prices import Prices
 from services.generator.providers.anthropic.provider import AnthropicProvider
 from services.generator.providers.anthropic.web_search import AnthropicWebSearch
@@ -84,10 +85,11 @@ def claude_reply(stop: str = "end_turn", failed: bool = False) -> Reply:
 
 
 def searches(url: str) -> dict[str, WebSearch]:
+    claude = AnthropicProvider(KEY, url)
     return {
         "searxng": SearxngSearch(url),
         "brave": BraveSearch(KEY, url),
-        "anthropic": AnthropicWebSearch(AnthropicProvider(KEY, url), "claude-x", Prices({})),
+        "anthropic": AnthropicWebSearch(claude, LanguageModel(claude, "claude-x", Prices({}))),
     }
 
 

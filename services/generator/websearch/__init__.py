@@ -36,3 +36,7 @@ class WebSearch(Worker, Protocol):
     """Made by `create(settings, models)`. Raises FolioError where the search fails."""
 
     async def search(self, query: str, limit: int, deadline: Deadline) -> WebResults: ...
+
+    async def close(self) -> None:
+        """Ends the connections."""
+        ...

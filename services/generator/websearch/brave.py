@@ -40,3 +40,6 @@ class BraveSearch:
         web = found.get("web")
         results = web.get("results") if isinstance(web, dict) else None
         return WebResults(clean(rows(results, "description"), limit), sent)
+
+    async def close(self) -> None:
+        await self._api.close()

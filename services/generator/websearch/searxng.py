@@ -33,3 +33,6 @@ class SearxngSearch:
         found, sent = await fetch(self._api, "/search", parameters, deadline)
         results = found.get("results")
         return WebResults(clean(rows(results, "content"), limit), sent)
+
+    async def close(self) -> None:
+        await self._api.close()

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, cast
 
-from services.generator.models import Models, called, usage
-from services.generator.prices import Prices
+from services.generator.models import LanguageModel, Models, called
 from services.generator.providers.anthropic.provider import AnthropicProvider
 from services.generator.providers.anthropic.usage import TokenCount
 from services.generator.quotes import encodable
@@ -15,7 +14,7 @@ from services.generator.websearch import WebResults, WebSearch
 from services.generator.websearch.cleaning import clean
 from services.outbound.failures import MALFORMED, unreadable
 from services.rpc.deadline import Deadline
-from services.rpc.errors import Aborted, FailedPrecondition
+from services.rpc.errors import Aborted
 
 MAX_TURNS = 4
 _SYSTEM = (
@@ -30,17 +29,15 @@ class AnthropicWebSearch:
     provider = "anthropic"
     local = False
 
-    def __init__(self, claude: AnthropicProvider, model: str, prices: Prices) -> None:
+    def __init__(self, claude: AnthropicProvider, model: LanguageModel) -> None:
         self._claude = claude
-        self.model = model
-        self._prices = prices
+        self._model = model
+        self.model = model.model
 
     @classmethod
     def create(cls, settings: GeneratorSettings, models: Models) -> WebSearch:
-        if not settings.model:
-            raise FailedPrecondition("set RAG_MODEL to the id of a Claude model")
         claude = cast(AnthropicProvider, models.provider("anthropic"))
-        return cls(claude, settings.model, models.prices)
+        return cls(claude, models.open("anthropic", settings.model))
 
     async def search(self, query: str, limit: int, deadline: Deadline) -> WebResults:
         messages: list[dict[str, Any]] = [{"role": "user", "content": encodable(query)}]
@@ -66,11 +63,14 @@ class AnthropicWebSearch:
             messages = [*messages, {"role": "assistant", "content": said}]
         if message.stop_reason not in {"end_turn", "max_tokens"}:
             raise Aborted("Claude's web search did not finish", reason="INCOMPLETE")
-        spent = usage(self._prices, self.provider, self.model, count.total())
         try:
-            return WebResults(clean(_pages(content), limit), sent, spent)
+            pages = clean(_pages(content), limit)
         except MALFORMED:
             raise unreadable(self._claude.label) from None
+        return WebResults(pages, sent, self._model.usage(count.total()))
+
+    async def close(self) -> None:
+        """The provider closes its client."""
 
 
 def _pages(content: list[Any]) -> Iterator[tuple[str, str, str]]:
