@@ -4,7 +4,7 @@ It is the same for every provider. Tried again before the first content, never a
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 
 from services.generator.answers import Finish, Result, Sentence, Source
@@ -46,7 +46,7 @@ class ModelGenerator:
 
     async def answer(
         self, question: str, sources: Sequence[Source], max_output_tokens: int, deadline: Deadline
-    ) -> AsyncIterator[Sentence | Result]:
+    ) -> AsyncGenerator[Sentence | Result, None]:
         """See Generator. Raises Internal for an undocumented ending."""
         documents = [source for source in sources if not blank(source.text)]
         draft = _Draft(self._model, documents)

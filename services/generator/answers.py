@@ -1,6 +1,6 @@
 """What a generator is given and what it gives: sources in, sentences with citations out."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -113,4 +113,4 @@ class Generator(Worker, Protocol):
 
     def answer(
         self, question: str, sources: Sequence[Source], max_output_tokens: int, deadline: Deadline
-    ) -> AsyncIterator[Sentence | Result]: ...
+    ) -> AsyncGenerator[Sentence | Result, None]: ...

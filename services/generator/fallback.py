@@ -1,12 +1,12 @@
 """A second generator for when the first one cannot."""
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
 from services.generator.answers import NOTHING, Finish, Generator, Result, Sentence, Source
-from services.outbound.failures import may_pass
+from services.outbound.failures import SPEND_LIMIT, may_pass
 from services.rpc.deadline import Deadline
 from services.rpc.errors import FolioError
 
@@ -14,7 +14,6 @@ log = logging.getLogger("folio.generator")
 
 # The part of the time in which the first generator must begin.
 PATIENCE = 0.4
-SPEND_LIMIT = "SPEND_LIMIT"
 
 
 class FallbackGenerator:
@@ -30,12 +29,12 @@ class FallbackGenerator:
 
     async def answer(
         self, question: str, sources: Sequence[Source], max_output_tokens: int, deadline: Deadline
-    ) -> AsyncIterator[Sentence | Result]:
+    ) -> AsyncGenerator[Sentence | Result, None]:
         """See Generator."""
         spent = NOTHING
         try:
             events = self._first.answer(question, sources, max_output_tokens, deadline)
-            async with aclosing(events):  # type: ignore[type-var]
+            async with aclosing(events):
                 async for event in events:
                     if isinstance(event, Result):
                         if event.finish is not Finish.REFUSED or event.sentences:
@@ -53,7 +52,7 @@ class FallbackGenerator:
             "%s answers in place of %s: %s", self._second.provider, self._first.provider, why
         )
         events = self._second.answer(question, sources, max_output_tokens, deadline)
-        async with aclosing(events):  # type: ignore[type-var]
+        async with aclosing(events):
             async for event in events:
                 if isinstance(event, Result):
                     event = replace(event, usage=spent.plus(event.usage))

@@ -119,7 +119,7 @@ class GeneratorServicer(generator_pb2_grpc.GeneratorServiceServicer):
                 request.question, sources, limit, deadline.current()
             )
             # Closed when the caller leaves, so that the provider's stream ends too.
-            async with aclosing(events):  # type: ignore[type-var]
+            async with aclosing(events):
                 async for event in events:
                     if isinstance(event, Sentence):
                         yield pb.AnswerResponse(sentence=messages.sentence(event))

@@ -19,7 +19,8 @@ class GeneratorSettings(ProviderSettings, ServerSettings):
     )
     generator_fallback: str = Field(
         "",
-        description="who answers where that one is overloaded, away or refuses: NAME or NAME:MODEL; empty for none",
+        description="who answers if FOLIO_GENERATOR is overloaded, unreachable or refuses: NAME or NAME:MODEL;"
+        " empty: nobody",
     )
     model: str = Field(
         "",

@@ -40,6 +40,7 @@ AWAY = "PROVIDER_AWAY"
 SLOW = "PROVIDER_SLOW"
 REFUSED = "PROVIDER_REFUSED"
 TOO_LARGE = "TOO_LARGE"
+SPEND_LIMIT = "SPEND_LIMIT"
 UNREADABLE = "PROVIDER_UNREADABLE"
 
 # What reading a reply raises whose parts are of other types than documented: the SDKs build their objects unchecked.
@@ -121,6 +122,14 @@ def unreadable(
 ) -> Internal:
     """An answer came and makes no sense."""
     return Internal(f"{provider} sent {what}", reason=UNREADABLE)
+
+
+def spend_limit(provider: str) -> FailedPrecondition:
+    """It said by an error code of its own that our account may spend no more."""
+    return FailedPrecondition(
+        f"{provider} has stopped the account at its spend limit; raise it or wait",
+        reason=SPEND_LIMIT,
+    )
 
 
 def may_pass(error: FolioError) -> bool:

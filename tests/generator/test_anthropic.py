@@ -16,7 +16,7 @@ from services.generator.instructions import ABSTAINS, title
 from services.generator.models import LanguageModel
 from services.generator.prices import Prices, Tokens
 from services.generator.providers import BlockEnd, Text
-from services.generator.providers.anthropic.events import Reader, quote
+from services.generator.providers.anthropic.events import EventReader, quote
 from services.generator.providers.anthropic.provider import AnthropicProvider
 from services.generator.providers.anthropic.request import request
 from services.outbound.failures import UNREADABLE
@@ -116,7 +116,7 @@ PRICES_TOKENS = Tokens(input=1, output=1)
 
 
 def test_streamed_and_whole_messages_give_equal_citations() -> None:
-    streamed, came_whole, events = BlockReader(SOURCES), BlockReader(SOURCES), Reader()
+    streamed, came_whole, events = BlockReader(SOURCES), BlockReader(SOURCES), EventReader()
     event_type = TypeAdapter[anthropic.types.RawMessageStreamEvent](
         anthropic.types.RawMessageStreamEvent
     )

@@ -1,7 +1,7 @@
 """GeneratorService over real gRPC, with the extractive generator."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 import grpc
 import pytest
@@ -104,7 +104,7 @@ class Waiting:
 
     async def answer(
         self, question: str, sources: Sequence[Source], max_output_tokens: int, deadline: Deadline
-    ) -> AsyncIterator[Sentence | Result]:
+    ) -> AsyncGenerator[Sentence | Result, None]:
         try:
             yield Sentence("One.")
             self.started.set()

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -132,6 +132,3 @@ def events(*values: dict[str, Any], named: bool = True, **options: Any) -> Reply
         for value in values
     ]
     return Reply(chunks=chunks, headers={"content-type": "text/event-stream"}, **options)
-
-
-Build = Callable[[], Sequence[Reply]]

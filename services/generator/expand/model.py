@@ -38,10 +38,10 @@ class ModelExpander:
         query_pb2.QUERY_KIND_HYDE,
     )
 
-    def __init__(self, synonyms: SynonymExpander, llm: Completer, seconds: float) -> None:
+    def __init__(self, synonyms: SynonymExpander, model: Completer, seconds: float) -> None:
         self._synonyms = synonyms
-        self.provider, self.model, self.local = llm.provider, llm.model, llm.local
-        self._llm = llm
+        self.provider, self.model, self.local = model.provider, model.model, model.local
+        self._model = model
         self._seconds = seconds
 
     async def expand(
@@ -85,7 +85,7 @@ class ModelExpander:
         try:
             seconds = min(self._seconds, deadline.share(SHARE))
             async with asyncio.timeout(seconds):
-                done = await self._llm.complete(
+                done = await self._model.complete(
                     _HYDE if hyde else _MULTI_QUERY.format(count=limit),
                     question,
                     max_tokens=300,

@@ -1,7 +1,7 @@
 """Answers with verbatim sentences of the sources, or abstains. The default: no key, no download, no invention."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from services.generator.answers import Finish, Generator, Result, Sentence, Source, Usage
@@ -49,7 +49,7 @@ class ExtractiveGenerator:
 
     async def answer(
         self, question: str, sources: Sequence[Source], max_output_tokens: int, deadline: Deadline
-    ) -> AsyncIterator[Sentence | Result]:
+    ) -> AsyncGenerator[Sentence | Result, None]:
         """See Generator. `max_output_tokens` does not apply: an answer has at most three sentences."""
         loop = asyncio.get_running_loop()
         work = loop.run_in_executor(self._executor, self.extract, question, sources)

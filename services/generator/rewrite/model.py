@@ -28,9 +28,9 @@ to, {"clarify": "the one short question to ask the user"}."""
 class ModelRewriter:
     """See Rewriter. `seconds` bounds the call; a message that stands alone calls nothing."""
 
-    def __init__(self, llm: Completer, seconds: float) -> None:
-        self.provider, self.model, self.local = llm.provider, llm.model, llm.local
-        self._llm = llm
+    def __init__(self, model: Completer, seconds: float) -> None:
+        self.provider, self.model, self.local = model.provider, model.model, model.local
+        self._model = model
         self._seconds = seconds
 
     async def rewrite(self, question: str, history: Sequence[Turn], deadline: Deadline) -> Rewrite:
@@ -42,7 +42,7 @@ class ModelRewriter:
         try:
             seconds = min(self._seconds, deadline.share(SHARE))
             async with asyncio.timeout(seconds):
-                done = await self._llm.complete(
+                done = await self._model.complete(
                     _SYSTEM, _prompt(question, turns), max_tokens=300, seconds=seconds
                 )
             usage = done.usage
@@ -72,9 +72,7 @@ class ModelRewriter:
             raise ValueError("the model did not reply in the agreed form")
         clarify, standalone = reply.get("clarify"), reply.get("question")
         if isinstance(clarify, str) and clarify.strip():
-            return Rewrite(
-                clarification=clarify.strip()[:500], method=self._llm.model, usage=done.usage
-            )
+            return Rewrite(clarification=clarify.strip()[:500], method=self.model, usage=done.usage)
         if (
             not isinstance(standalone, str)
             or not 0 < len(standalone.strip()) <= 4 * MAX_QUESTION_CHARS
@@ -86,7 +84,7 @@ class ModelRewriter:
         return Rewrite(
             standalone=standalone,
             unchanged=standalone == question.strip() and not needs_history(question),
-            method=self._llm.model,
+            method=self.model,
             usage=done.usage,
         )
 

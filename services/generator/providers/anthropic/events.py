@@ -16,7 +16,7 @@ ENDINGS = {
 }
 
 
-class Reader:
+class EventReader:
     """Fed with events in order. An event of another form raises one of MALFORMED: the SDK checks none."""
 
     def __init__(self) -> None:

@@ -12,11 +12,11 @@ import anthropic
 
 from services.generator.answers import Source
 from services.generator.providers import Completed, Delta, Ending, Provider
-from services.generator.providers.anthropic.events import ENDINGS, Reader
+from services.generator.providers.anthropic.events import ENDINGS, EventReader
 from services.generator.providers.anthropic.request import continued, request
 from services.generator.providers.anthropic.settings import AnthropicSettings
 from services.generator.providers.anthropic.usage import TokenCount
-from services.outbound.failures import from_status, unreachable, unreadable
+from services.outbound.failures import from_status, spend_limit, unreachable, unreadable
 from services.rpc.errors import FailedPrecondition, FolioError, Internal
 
 log = logging.getLogger("folio.generator")
@@ -77,7 +77,7 @@ class AnthropicProvider:
         for _ in range(1 + MAX_CONTINUATIONS):
             self._check_open()
             count.begin()
-            reader = Reader()
+            reader = EventReader()
             async with await self._sdk.messages.create(**sent, stream=True) as events:
                 async for event in events:
                     for delta in reader.read(event):
@@ -123,7 +123,7 @@ class AnthropicProvider:
             if _is_spend_limit(error):
                 self._blocked_until = time.monotonic() + SPEND_PAUSE_S
                 log.error("the spend limit of the Claude account is reached")
-                return _spend_limit()
+                return spend_limit(self.label)
             status = _STATUS.get(str(error.type), error.status_code)
             return from_status(status, self.label, error.response.headers, _ADVICE)
         if isinstance(error, anthropic.APIConnectionError):
@@ -138,13 +138,7 @@ class AnthropicProvider:
 
     def _check_open(self) -> None:
         if time.monotonic() < self._blocked_until:
-            raise _spend_limit()
-
-
-def _spend_limit() -> FolioError:
-    return FailedPrecondition(
-        "the account's spend limit is reached; raise it or wait", reason="SPEND_LIMIT"
-    )
+            raise spend_limit(self.label)
 
 
 def _is_spend_limit(error: anthropic.APIStatusError) -> bool:

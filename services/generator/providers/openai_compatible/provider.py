@@ -10,7 +10,13 @@ from services.generator.instructions import chat
 from services.generator.prices import Tokens
 from services.generator.providers import Completed, Delta, Ending, Provider, Text
 from services.generator.providers.openai_compatible.settings import OpenAICompatibleSettings
-from services.outbound.failures import broke_off, from_status, unreachable, unreadable
+from services.outbound.failures import (
+    broke_off,
+    from_status,
+    spend_limit,
+    unreachable,
+    unreadable,
+)
 from services.rpc.errors import FailedPrecondition, FolioError, Internal, ResourceExhausted
 
 # The SDK wants a key; servers of one's own mostly want none.
@@ -94,9 +100,7 @@ class OpenAICompatibleProvider:
         if isinstance(error, openai.APIStatusError):
             # Both are sent with a status of another meaning.
             if error.code in {"insufficient_quota", "billing_hard_limit_reached"}:
-                return FailedPrecondition(
-                    "the account's spend limit is reached", reason="SPEND_LIMIT"
-                )
+                return spend_limit(self.label)
             if error.code == "context_length_exceeded":
                 return ResourceExhausted(
                     "the sources are too large for the model", reason="TOO_LARGE"
