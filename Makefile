@@ -37,7 +37,7 @@ $(VENV)/.dev: $(VENV)/.run
 
 setup: $(VENV)/.dev           ## set up .venv with everything, tests included
 
-install: $(VENV)/.run         ## set up .venv with all stages and the command line
+install: $(VENV)/.run         ## set up .venv with all services and the command line
 
 demo: $(VENV)/.run            ## start everything, read sample documents, ask five questions
 	$(BIN)/folio demo
