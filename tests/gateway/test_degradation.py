@@ -103,6 +103,7 @@ async def test_a_generator_that_is_not_configured_is_skipped(tmp_path: Path) -> 
     [
         (Unavailable("down", reason="PROVIDER_AWAY", retry_after_s=7.0), "unreachable"),
         (ResourceExhausted("full", reason="OVERLOADED", retry_after_s=7.0), "overloaded"),
+        (ResourceExhausted("the sources are too large", reason="TOO_LARGE"), "failed"),
         (Internal("a bug"), "failed"),
     ],
 )

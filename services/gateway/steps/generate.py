@@ -148,6 +148,9 @@ async def _checked(
 
 def _outage(error: FolioError, *, begun: bool) -> gateway_pb2.Unavailable:
     reason = _REASONS.get(error.code, gateway_pb2.UNAVAILABLE_REASON_FAILED)
+    if error.code is Code.RESOURCE_EXHAUSTED and error.retry_after_s is None:
+        # Too large for the model, and it will stay so: who is busy says when to come back.
+        reason = gateway_pb2.UNAVAILABLE_REASON_FAILED
     if begun and error.code is not Code.DEADLINE_EXCEEDED:
         reason = gateway_pb2.UNAVAILABLE_REASON_BROKE_OFF
     return unavailable(reason, error.retry_after_s)
