@@ -4,6 +4,7 @@ from pathlib import Path
 
 from pydantic import Field
 
+from services.colbert.encoders import ENCODERS
 from services.postgres.settings import PostgresSettings
 
 
@@ -20,7 +21,7 @@ class ColbertSettings(PostgresSettings):
     encoder: str = Field(
         "minilm",
         validation_alias="FOLIO_COLBERT_ENCODER",
-        description="provider of token vectors: minilm or pylate",
+        description=f"provider of token vectors: {', '.join(ENCODERS)}",
     )
     model: str = Field(
         "",

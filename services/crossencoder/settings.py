@@ -2,6 +2,7 @@
 
 from pydantic import Field, SecretStr
 
+from services.crossencoder.models import SCORERS
 from services.rpc.settings import ServerSettings
 
 
@@ -12,8 +13,7 @@ class CrossEncoderSettings(ServerSettings):
     provider: str = Field(
         "",
         validation_alias="FOLIO_CROSSENCODER_PROVIDER",
-        description="tei, cohere, voyage, sentence-transformers or onnx; empty for tei where"
-        " RERANKER_URL is set",
+        description=f"provider of the model: {', '.join(SCORERS)}; empty: tei if RERANKER_URL is set, else none",
     )
     reranker_url: str = Field(
         "",

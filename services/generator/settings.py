@@ -4,7 +4,9 @@ from pathlib import Path
 
 from pydantic import Field, SecretStr
 
+from services.generator.judges import JUDGES
 from services.generator.providers import PROVIDERS, ProviderSettings
+from services.generator.websearch import WEB_SEARCHES
 from services.rpc.settings import ServerSettings
 
 
@@ -60,14 +62,14 @@ class GeneratorSettings(ProviderSettings, ServerSettings):
     )
 
     judge: str = Field(
-        "", description="provider of the judge of support: alignment, onnx or llm; empty: none"
+        "", description=f"provider of the judge of support: {', '.join(JUDGES)}; empty: none"
     )
     judge_dir: Path | None = Field(
         None, description="folder of the onnx judge: model.onnx, tokenizer.json, config.json"
     )
 
     web_search: str = Field(
-        "", description="provider of web search: searxng, brave or anthropic; empty: none"
+        "", description=f"provider of web search: {', '.join(WEB_SEARCHES)}; empty: none"
     )
     searxng_url: str = Field(
         "", description="address of a SearXNG server whose JSON format is enabled"

@@ -3,6 +3,7 @@
 from pydantic import Field, SecretStr
 
 from services.postgres.settings import PostgresSettings
+from services.retriever.embedders import EMBEDDERS
 from services.rpc.errors import FailedPrecondition
 
 
@@ -20,7 +21,7 @@ class RetrieverSettings(PostgresSettings):
     embedder: str = Field(
         "minilm",
         validation_alias="FOLIO_EMBEDDER",
-        description="provider of vectors: minilm, tei or openai_compatible",
+        description=f"provider of vectors: {', '.join(EMBEDDERS)}",
     )
     embeddings_url: str = Field(
         "", validation_alias="EMBEDDINGS_URL", description="base URL of tei or openai_compatible"
