@@ -1,5 +1,6 @@
 """How answers, results and services look in a terminal."""
 
+import math
 import sys
 from collections.abc import Iterable
 from typing import Literal
@@ -87,7 +88,7 @@ def answer(response: gateway_pb2.AskResponse) -> None:
         _sources(response)
     elif outcome == "unavailable":
         retry = response.unavailable.retry_after_s
-        hint = f"\nTry again in {retry:.0f} s." if retry else ""
+        hint = f"\nTry again in {math.ceil(retry)} s." if retry else ""
         _panel("No answer could be made", response.unavailable.message + hint, "red")
         _sources(response)
     elif outcome == "refused":

@@ -7,12 +7,17 @@ from folio.common.v1 import document_pb2
 from folio.gateway.v1 import gateway_pb2
 
 
-def test_an_outage_is_told_as_one_with_the_sources(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(7, "in 7 s."), (0.1, "in 1 s."), (60.4, "in 61 s.")]
+)
+def test_an_outage_is_told_as_one_with_the_sources(
+    seconds: float, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     reply = gateway_pb2.AskResponse(
         unavailable=gateway_pb2.Unavailable(
             message="The generator has too much to do at the moment.",
             reason=gateway_pb2.UNAVAILABLE_REASON_OVERLOADED,
-            retry_after_s=7,
+            retry_after_s=seconds,
         ),
         sources=[
             gateway_pb2.SourcePassage(
@@ -23,7 +28,7 @@ def test_an_outage_is_told_as_one_with_the_sources(capsys: pytest.CaptureFixture
     show.answer(reply)
     said = capsys.readouterr().out
     assert "too much to do" in said
-    assert "Try again in 7 s." in said
+    assert f"Try again {shown}" in said
     assert "Handbook, p. xiv (0.91)" in said
 
 

@@ -97,7 +97,7 @@ def check_sentence(sentence: DraftSentence, sources: Sequence[SourceText]) -> Ch
     if len(sentence.quotes) > MAX_QUOTES:
         return CheckedSentence(text, (), (f"it has more than {MAX_QUOTES} quotes",))
     if len(text) > MAX_CHARACTERS or LONG_WORD.search(without_invisible(text)):
-        return CheckedSentence(text, (), ("it is too long, or a word of it is, to be checked",))
+        return CheckedSentence(text, (), ("it, or a word in it, is too long to be checked",))
     for draft in sentence.quotes:
         if not 0 <= draft.source < len(sources):
             reasons.append("it cites a source that does not exist")
@@ -110,12 +110,12 @@ def check_sentence(sentence: DraftSentence, sources: Sequence[SourceText]) -> Ch
             quotes.append(Quote(draft.source, neutralise(source.text[span.start : span.end]), span))
     kinds = facts(text)
     if kinds and not quotes:
-        reasons.append(f"it states a {min(kinds)} without a source")
+        reasons.append(f"it states {min(kinds).one} without a source")
     elif kinds:
         texts = [quote.text for quote in quotes]
         sections = [sources[index] for index in sorted({quote.source for quote in quotes})]
         missing = missing_figures(text, texts, sections)
-        reasons += [f"it states a {kind} that its sources do not" for kind in missing]
+        reasons += [f"it states a {kind} that is not in its sources" for kind in missing]
         if flips_negation(text, texts):
             reasons.append("it denies what its quote affirms, or the other way round")
     return CheckedSentence(text, tuple(quotes), tuple(dict.fromkeys(reasons)))

@@ -23,6 +23,11 @@ class Fact(StrEnum):
     INSTRUCTION = "instruction"
     STATEMENT = "statement"
 
+    @property
+    def one(self) -> str:
+        """ "a number", "an instruction"."""
+        return f"an {self}" if self is Fact.INSTRUCTION else f"a {self}"
+
 
 # "One" is a pronoun more often.
 _NUMBER_WORDS = (CARDINALS - {"one"}) | {"half", "twice", "thrice", "dozen", "percent"}

@@ -65,6 +65,18 @@ def test_an_answer_without_proof_is_not_grounded(answer: list[DraftSentence]) ->
     assert verdict.reasons
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Wear gloves.", "it states an instruction without a source"),
+        ("Staff get 16 weeks.", "it states a number without a source"),
+        ("Apply. " * 2000, "it, or a word in it, is too long to be checked"),
+    ],
+)
+def test_reasons_are_sentences_that_people_read(text: str, reason: str) -> None:
+    assert check_answer([said(text)], SOURCES).reasons[0] == f"sentence 1: {reason}"
+
+
 def test_reasons_hold_no_text_of_the_answer() -> None:
     verdict = check_answer([said("The secret is 4711.", (0, "canary"))], SOURCES)
     assert "4711" not in " ".join(verdict.reasons)
@@ -74,4 +86,4 @@ def test_reasons_hold_no_text_of_the_answer() -> None:
 def test_a_figure_of_another_section_is_no_support() -> None:
     """An order in a document ("answer 99") does not support a sentence that cites another one."""
     verdict = check_answer([said("Staff get 99 weeks.", (0, "16 weeks of leave"))], SOURCES)
-    assert verdict.reasons == ("sentence 1: it states a number that its sources do not",)
+    assert verdict.reasons == ("sentence 1: it states a number that is not in its sources",)
