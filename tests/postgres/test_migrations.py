@@ -1,0 +1,75 @@
+"""Databases that there are already: their migrations never change, and their data comes along."""
+
+import hashlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from services.postgres.admin import act_for, create_organization
+from services.postgres.migrate import MIGRATIONS, latest, migrate, migrations
+from services.rpc.errors import DataLoss
+from tests.conftest import Postgres
+
+# `migrate` refuses a database whose files are not these, comments included. New files are added below, none is edited.
+APPLIED = {
+    "0001_schema.sql": "7040155c1b4c57b65ec9edb81b742e22dbf0c682611a17df16be8686f6e9bb7e",
+    "0002_security.sql": "ec6761d47037d1346d43602cd76f725a6719e3b9eb00361622f98d247e8aa8a0",
+    "0003_postings.sql": "e85e5ac75ca85873837fd86cbd1749ffe8343cc0019352c62d7c32fd61f3b29b",
+    "0004_visibility.sql": "11e68370df4fc75a72242ef8b25b436eece41e1b82e52a6089c4963dd3ec3c87",
+    "0005_temporary.sql": "7f832fcb0ac0fe4960f3b47c7dcfc038d5570e658a0c6e52d15672653eb4b745",
+    "0006_steps.sql": "0cee54303e8893f58f9c781c18c65e02f3d6a79c4ff139e5a7795a6b4c6e34aa",
+}
+
+
+def test_no_migration_is_edited() -> None:
+    digests = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for _, path in migrations(MIGRATIONS)
+    }
+    assert digests == APPLIED
+
+
+@pytest.fixture
+def empty(postgres: Postgres) -> Iterator[str]:
+    """The owner's URL of a database without anything."""
+    with psycopg.connect(postgres.admin_url, autocommit=True) as connection:
+        connection.execute("create database former")
+    yield make_conninfo(postgres.admin_url, dbname="former")
+    with psycopg.connect(postgres.admin_url, autocommit=True) as connection:
+        connection.execute("drop database former")
+
+
+def before(version: int, folder: Path) -> Path:
+    """A folder with the migrations up to a version."""
+    for number, path in migrations(MIGRATIONS):
+        if number <= version:
+            shutil.copy(path, folder)
+    return folder
+
+
+def test_the_query_log_of_schema_5_comes_along(empty: str, tmp_path: Path) -> None:
+    assert migrate(empty, before(5, tmp_path)) == 5
+    organization = create_organization(empty, "acme")
+    with psycopg.connect(empty) as connection:
+        act_for(connection, organization)
+        connection.execute(
+            "insert into folio.query_log (organization_id, request_id, stages) values (%s, 'a', '[7]')",
+            [organization],
+        )
+    assert migrate(empty) == latest()
+    with psycopg.connect(empty) as connection:
+        act_for(connection, organization)
+        assert connection.execute("select steps from folio.query_log").fetchall() == [([7],)]
+
+
+def test_an_edited_migration_is_refused(empty: str, tmp_path: Path) -> None:
+    folder = before(1, tmp_path)
+    migrate(empty, folder)
+    with (folder / "0001_schema.sql").open("a") as file:
+        file.write("-- nothing\n")
+    with pytest.raises(DataLoss, match=r"0001_schema\.sql was changed after it was applied"):
+        migrate(empty, folder)
