@@ -31,7 +31,7 @@ SETTINGS: dict[str, type[BaseSettings]] = {
     "colbert": ColbertSettings,
     "crossencoder": CrossEncoderSettings,
     "generator": GeneratorSettings,
-    "the schema's owner (python -m services.postgres.admin)": AdminSettings,
+    "the schema's owner (folio admin)": AdminSettings,
 }
 
 # Whose environment is made of .env; `migrate` has the owner's rights and starts before the others.

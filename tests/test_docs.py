@@ -1,5 +1,6 @@
 """The documents name only what there is."""
 
+import contextlib
 import re
 import shlex
 import subprocess
@@ -11,6 +12,7 @@ import typer
 
 from bench.cli import app as benchmarks
 from evals.cli import app as evaluation
+from folio.cli import admin
 from folio.cli.commands import app
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -98,7 +100,15 @@ def misspelt(command: Any, words: list[str]) -> str:
     return ""
 
 
-def test_commands_that_documents_name_exist() -> None:
+def misspelt_admin(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """What is wrong with the arguments of `folio admin`; "" if nothing, or if some are left out."""
+    with contextlib.suppress(SystemExit):
+        admin.parser().parse_args(words)
+    said = capsys.readouterr().err
+    return "" if "are required" in said else said
+
+
+def test_commands_that_documents_name_exist(capsys: pytest.CaptureFixture[str]) -> None:
     root: Any = typer.main.get_command(app)
     # The two that hand their words on.
     root.commands |= {
@@ -109,6 +119,13 @@ def test_commands_that_documents_name_exist() -> None:
     for document in [*DOCUMENTS, *results]:
         text = (ROOT / document).read_text()
         for line in re.findall(r"(?:^ {4}|`|\.venv/bin/)folio ([^`\n#]*)", text, re.M):
-            assert not misspelt(root, shlex.split(line)), f"{document}: folio {line}"
+            words = shlex.split(line)
+            wrong = (
+                misspelt_admin(words[1:], capsys)
+                if words[:1] == ["admin"]
+                else misspelt(root, words)
+            )
+            assert not wrong, f"{document}: folio {line}: {wrong}"
     assert misspelt(root, ["eval", "gait"]) == "gait"
+    assert "invalid choice" in misspelt_admin(["migrat"], capsys)
     assert misspelt(root, ["eval", "gate", "--keys", "x"]) == "--keys"

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from folio import messages
-from folio.cli import show
+from folio.cli import admin, show
 from folio.cli.profile import DEFAULT_FOLDER, Profile
 from folio.common.v1 import step_pb2
 from folio.failure import CallFailed
@@ -25,6 +26,12 @@ app = typer.Typer(
 )
 documents_app = typer.Typer(no_args_is_help=True, help="List, show and delete documents.")
 app.add_typer(documents_app, name="documents")
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        show.console.print(f"folio {metadata.version('folio')}")
+        raise typer.Exit
 
 
 @app.callback()
@@ -45,6 +52,9 @@ def shared_options(
     ] = "",
     folder: Annotated[Path, typer.Option(help="the folder of `folio up`")] = DEFAULT_FOLDER,
     tls: Annotated[bool, typer.Option(help="use TLS")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version")
+    ] = False,
     ca_certificate: Annotated[
         Path | None,
         typer.Option(
@@ -321,8 +331,14 @@ def demo(context: typer.Context) -> None:
     run_demo(profile.folder / "demo")
 
 
-# Scoring brings in scipy and the like, which `folio ask` should not wait for: these two pass their arguments on.
+# What these need, scipy or a database driver, `folio ask` should not wait for: they pass their arguments on.
 FORWARD = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+
+
+@app.command("admin", context_settings=FORWARD)
+def administer(context: typer.Context) -> None:
+    """Commands of an operator: schema, organizations, embedding models, API keys."""
+    raise typer.Exit(admin.main(context.args))
 
 
 @app.command("eval", context_settings=FORWARD)

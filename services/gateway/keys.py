@@ -2,18 +2,18 @@
 
 A key this long cannot be guessed from its hash, so a slow password hash would add nothing but time.
 
-    python -m services.gateway.keys create --organization-id 1 --name acme --keys-file keys.yaml
+    folio admin keys create --organization-id 1 --name acme --keys-file keys.yaml
 """
 
-import argparse
 import hashlib
 import hmac
 import logging
 import os
 import secrets
+import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +21,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
-from services.rpc.errors import FailedPrecondition, FolioError, Unauthenticated
+from services.rpc.errors import FailedPrecondition, NotFound, Unauthenticated
 from services.rpc.identity import Principal
 
 log = logging.getLogger("folio.gateway")
@@ -168,13 +168,49 @@ def create(
         entry["rooftop_id"] = rooftop_id
     if expires_at is not None:
         entry["expires_at"] = expires_at.isoformat()
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    parse(text)
-    entries = [*((yaml.safe_load(text) or {}).get("keys") or []), entry]
-    written = yaml.safe_dump({"keys": entries}, sort_keys=False)
-    parse(written)
-    write_private(path, written)
+    _write(path, [*(_entries(path) if path.exists() else []), entry])
     return key
+
+
+def read(path: Path) -> tuple[ApiKey, ...]:
+    """The entries of a file. FailedPrecondition if it is not there, or no keys file."""
+    return tuple(ApiKey.model_validate(entry) for entry in _entries(path))
+
+
+def revoke(path: Path, start: str) -> ApiKey:
+    """Removes the one key whose hash begins with `start`, and returns its entry. NotFound unless there is one."""
+    entries = _entries(path)
+    found = [entry for entry in entries if str(entry["hash"]).startswith(start)]
+    if len(found) != 1:
+        raise NotFound(f"{len(found) or 'no'} keys have a hash that begins with '{start}'")
+    _write(path, [entry for entry in entries if entry is not found[0]])
+    return ApiKey.model_validate(found[0])
+
+
+def describe(key: ApiKey) -> str:
+    """A line for people: start of the hash, organization, its name, scopes, end, label, between tabs."""
+    end = key.expires_at.isoformat() if key.expires_at else "-"
+    scopes = ",".join(sorted(key.scopes))
+    cells = (key.hash[:12], key.organization_id, key.organization or "-", scopes, end, key.label)
+    return "\t".join(map(str, cells))
+
+
+def _entries(path: Path) -> list[dict[str, Any]]:
+    """As they are written. FailedPrecondition for a file that is not there, or whose entries do not hold."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise FailedPrecondition(f"there is no keys file {path}") from None
+    except UnicodeDecodeError:
+        raise FailedPrecondition("the keys file is not UTF-8") from None
+    parse(text)
+    return list((yaml.safe_load(text) or {}).get("keys") or [])
+
+
+def _write(path: Path, entries: Sequence[Mapping[str, Any]]) -> None:
+    text = yaml.safe_dump({"keys": list(entries)}, sort_keys=False)
+    parse(text)
+    write_private(path, text)
 
 
 def write_private(path: Path, text: str) -> None:
@@ -195,33 +231,8 @@ def write_private(path: Path, text: str) -> None:
         raise
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m services.gateway.keys", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    command = commands.add_parser("create", help="make a key, print it once, store its hash")
-    command.add_argument("--keys-file", type=Path, required=True, help="the FOLIO_KEYS_FILE")
-    command.add_argument("--organization-id", type=int, required=True)
-    command.add_argument("--name", default="", help="the organization's name, for people")
-    command.add_argument("--rooftop-id", type=int)
-    command.add_argument("--scopes", default="read,write", help="of read, write, admin")
-    command.add_argument("--expires-at", type=datetime.fromisoformat, help="2027-01-31T00:00:00Z")
-    command.add_argument("--label", default="")
-    given = parser.parse_args(arguments)
-    try:
-        key = create(
-            given.keys_file,
-            organization_id=given.organization_id,
-            organization=given.name,
-            rooftop_id=given.rooftop_id,
-            scopes=given.scopes.split(","),
-            expires_at=given.expires_at,
-            label=given.label,
-        )
-    except FolioError as error:
-        parser.exit(1, f"{error.message}\n")
-    print(key)
-
-
 if __name__ == "__main__":
-    main()
+    from folio.cli import admin
+
+    print("this is now `folio admin keys`; the next release knows it there only", file=sys.stderr)
+    sys.exit(admin.main(["keys", *sys.argv[1:]]))

@@ -1,4 +1,4 @@
-"""The database owner's commands: `python -m services.postgres.admin migrate | create-organization NAME | …`.
+"""The database owner's commands on the schema and its organizations: `folio admin migrate | …`.
 
 They connect as the owner of the tables (DATABASE_ADMIN_URL); the services never do.
 """
@@ -180,29 +180,6 @@ COMMANDS: Mapping[str, Command] = {
 }
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command line. Prints what was made; errors go to standard error and give 1."""
-    parser = argparse.ArgumentParser(prog="python -m services.postgres.admin", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser(
-        "migrate", help="bring the schema up to date and grant the application's role"
-    )
-    commands.add_parser("organizations", help="list the organizations")
-    for name, text in (
-        ("create-organization", "make an organization and its partitions"),
-        ("drop-organization", "remove an organization and all its data"),
-    ):
-        commands.add_parser(name, help=text).add_argument("name")
-    rooftop = commands.add_parser("create-rooftop", help="make a part of an organization")
-    rooftop.add_argument("organization")
-    rooftop.add_argument("name")
-    retain = commands.add_parser("retain-text", help="let the query log keep questions, or not")
-    retain.add_argument("organization")
-    retain.add_argument("choice", choices=["yes", "no"])
-    options = parser.parse_args(arguments)
-    return run(COMMANDS[options.command], options)
-
-
 def run(command: Command, options: argparse.Namespace) -> int:
     """Runs a command as the owner and prints its result. Errors go to standard error and give 1."""
     try:
@@ -212,8 +189,7 @@ def run(command: Command, options: argparse.Namespace) -> int:
         return 1
     except NO_SCHEMA:
         print(
-            "error: this database has no Folio schema, or an old one; run "
-            "`python -m services.postgres.admin migrate`",
+            "error: this database has no Folio schema, or an old one; run `folio admin migrate`",
             file=sys.stderr,
         )
         return 1
@@ -225,7 +201,3 @@ def run(command: Command, options: argparse.Namespace) -> int:
 def table(rows: Iterable[Iterable[object]]) -> str:
     """Rows as lines of cells between tabs."""
     return "\n".join("\t".join(str(cell) for cell in row) for row in rows)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -92,9 +92,7 @@ async def _forced(connection: Connection) -> None:
 async def _pgvector(connection: Connection) -> str:
     version = await _one(connection, "select extversion from pg_extension where extname = 'vector'")
     if version is None:
-        raise FailedPrecondition(
-            "the extension pgvector is missing; run `python -m services.postgres.admin migrate`"
-        )
+        raise FailedPrecondition("the extension pgvector is missing; run `folio admin migrate`")
     workers = await _one(connection, "show max_parallel_maintenance_workers")
     if is_unsafe(str(version), int(str(workers))):
         raise FailedPrecondition(
@@ -115,5 +113,5 @@ async def _schema(connection: Connection, wanted: int) -> None:
     if found != wanted:
         raise FailedPrecondition(
             f"the database has schema {found or 0}, this code needs {wanted}; run "
-            "`python -m services.postgres.admin migrate`"
+            "`folio admin migrate`"
         )

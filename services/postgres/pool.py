@@ -133,8 +133,7 @@ async def tenant(
             known = await connection.execute(_KNOWN, [principal.organization_id])
             if await known.fetchone() is None:
                 raise NotFound(
-                    "no such organization; create it with "
-                    "`python -m services.postgres.admin create-organization NAME`",
+                    "no such organization; create it with `folio admin create-organization NAME`",
                     reason="UNKNOWN_ORGANIZATION",
                 )
             yield connection

@@ -1,17 +1,15 @@
-"""The owner's commands for embedding models: `python -m services.retriever.admin models | add-model | …`.
+"""The owner's commands for embedding models: `folio admin models | add-model | …`.
 
 The schema and the organizations have theirs in services/postgres/admin.py.
 """
 
-import argparse
 import asyncio
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import psycopg
 
-from services.postgres import admin as schema_admin
-from services.postgres.admin import Command, act_for, organizations, run, table
+from services.postgres.admin import Command, act_for, organizations, table
 from services.retriever import embedding_column
 from services.retriever.embedders import EMBEDDERS, Embedder
 from services.retriever.settings import RetrieverSettings
@@ -65,25 +63,8 @@ COMMANDS: Mapping[str, Command] = {
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line. Prints what was made; errors go to standard error and give 1."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if given and given[0] in schema_admin.COMMANDS:
-        print(
-            f"{given[0]} is now a command of `python -m services.postgres.admin`; the next release knows it there only",
-            file=sys.stderr,
-        )
-        return schema_admin.main(given)
-    parser = argparse.ArgumentParser(prog="python -m services.retriever.admin", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("models", help="list the embedding models")
-    commands.add_parser("add-model", help="vectors of the model in the settings, for every chunk")
-    commands.add_parser("drop-model", help="remove a model's vectors").add_argument("name")
-    prune = commands.add_parser("prune-cache", help="drop cached embeddings that no chunk uses")
-    prune.add_argument("--days", type=int, default=7, help="keep those made in so many days")
-    options = parser.parse_args(given)
-    return run(COMMANDS[options.command], options)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    from folio.cli import admin
+
+    print("this is now `folio admin`; the next release knows it there only", file=sys.stderr)
+    sys.exit(admin.main(sys.argv[1:]))

@@ -1,6 +1,6 @@
 """A new embedding model without downtime: a new column, a backfill, its index, then the switch; the old one is dropped.
 
-    EMBEDDINGS_MODEL=… python -m services.retriever.admin add-model     # column, backfill, index; run again to go on
+    EMBEDDINGS_MODEL=… folio admin add-model     # column, backfill, index; run again to go on
     restart the retrievers with the same EMBEDDINGS_ settings           # the switch
     … admin add-model                                                   # what was ingested in between
     … admin drop-model OLD

@@ -20,7 +20,7 @@ async def column_of(pool: TenantPool, embedder: Embedder) -> str:
     if row is None:
         raise FailedPrecondition(
             f"the index has no vectors of {embedder.model}; run "
-            "`python -m services.retriever.admin add-model` with the same EMBEDDINGS_ settings"
+            "`folio admin add-model` with the same EMBEDDINGS_ settings"
         )
     column, dim, revision, state, kind = row
     if dim != embedder.dim or kind != f"vector({dim})":
@@ -34,6 +34,6 @@ async def column_of(pool: TenantPool, embedder: Embedder) -> str:
         )
     if state != "ready":
         raise FailedPrecondition(
-            f"the vectors of {embedder.model} are not complete; run `python -m services.retriever.admin add-model`"
+            f"the vectors of {embedder.model} are not complete; run `folio admin add-model`"
         )
     return str(column)

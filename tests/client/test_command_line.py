@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,12 @@ def test_without_a_gateway_it_says_how_to_start_one() -> None:
 
 @pytest.mark.parametrize(
     ("absent", "arguments", "extra"),
-    [("typer", ["status"], "cli"), ("yaml", ["up"], "all"), ("numpy", ["eval", "run"], "all")],
+    [
+        ("typer", ["status"], "cli"),
+        ("yaml", ["up"], "all"),
+        ("psycopg", ["admin", "migrate"], "all"),
+        ("numpy", ["eval", "run"], "all"),
+    ],
 )
 def test_a_package_that_is_not_installed_is_named(
     absent: str, arguments: list[str], extra: str, tmp_path: Path
@@ -49,6 +55,52 @@ def test_a_package_that_is_not_installed_is_named(
     assert done.returncode == 1
     assert f"needs '{absent}': pip install 'folio[{extra}]'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_an_image_without_typer_or_a_database_driver_makes_keys(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys(['typer', 'rich', 'psycopg', 'numpy']));"
+        "from folio.cli import main; main()"
+    )
+    options = ["--organization-id", "1", "--keys-file", str(tmp_path / "keys.yaml")]
+    done = subprocess.run(
+        [sys.executable, "-c", code, "admin", "keys", "create", *options],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("folio_")
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert run("--version") == (0, f"folio {metadata.version('folio')}")
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments", "says"),
+    [
+        ("services.gateway.keys", ["list", "--keys-file", "none"], "there is no keys file none"),
+        ("services.retriever.admin", ["models"], "DATABASE_ADMIN_URL"),
+        ("services.retriever.admin", ["migrate"], "DATABASE_ADMIN_URL"),
+    ],
+)
+def test_a_former_command_works_and_says_the_new_one(
+    module: str, arguments: list[str], says: str
+) -> None:
+    environment = {name: v for name, v in os.environ.items() if not name.startswith("DATABASE")}
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "this is now `folio admin" in done.stderr
+    assert says in done.stderr
 
 
 def test_a_gateway_on_this_machine_is_not_sought_through_a_proxy(

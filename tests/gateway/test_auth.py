@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from pydantic import SecretStr
 
 from folio import failure
+from folio.cli import admin
 from folio.gateway.v1 import gateway_pb2
 from services.gateway import keys
 from services.gateway.auth import Authenticator
@@ -129,13 +130,45 @@ def test_the_command_prints_the_key_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "keys.yaml"
-    keys.main(
-        ["create", "--organization-id", "3", "--name", "acme", "--keys-file", str(path),
+    admin.main(
+        ["keys", "create", "--organization-id", "3", "--name", "acme", "--keys-file", str(path),
          "--scopes", "read", "--expires-at", "2999-01-01T00:00:00Z"]
     )  # fmt: skip
     key = capsys.readouterr().out.strip()
     principal = keys.KeyFile(path).principal(key)
     assert (principal.organization_id, principal.scopes) == (3, frozenset({"read"}))
+
+
+def test_keys_are_listed_and_revoked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "keys.yaml"
+    first = keys.create(path, organization_id=1, organization="acme", label="ci")
+    second = keys.create(path, organization_id=2, scopes=["read"])
+    assert admin.main(["keys", "list", "--keys-file", str(path)]) == 0
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [line[1:] for line in lines] == [
+        ["1", "acme", "read,write", "-", "ci"],
+        ["2", "-", "read", "-", ""],
+    ]
+    assert admin.main(["keys", "revoke", "--keys-file", str(path), lines[0][0]]) == 0
+    known = keys.KeyFile(path)
+    assert known.principal(second).organization_id == 2
+    with pytest.raises(Unauthenticated):
+        known.principal(first)
+
+
+@pytest.mark.parametrize(
+    ("start", "says"), [("zz", "no keys have a hash that"), ("", "2 keys have a hash that")]
+)
+def test_a_key_that_is_not_told_apart_is_not_revoked(
+    start: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "keys.yaml"
+    for organization in (1, 2):
+        keys.create(path, organization_id=organization)
+    before = path.read_text()
+    assert admin.main(["keys", "revoke", "--keys-file", str(path), start]) == 1
+    assert says in capsys.readouterr().err
+    assert path.read_text() == before
 
 
 def test_a_second_key_leaves_the_first(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import psycopg
 import pytest
 
+from folio.cli.admin import main
 from services.postgres import admin
 from tests.conftest import Postgres
 
@@ -22,7 +23,7 @@ def test_migrating_without_a_password_keeps_the_one_there_is(
     before = secret_of_the_application(postgres.admin_url)
     monkeypatch.setenv("DATABASE_ADMIN_URL", postgres.admin_url)
     monkeypatch.delenv("DATABASE_URL", raising=False)
-    assert admin.main(["migrate"]) == 0
+    assert main(["migrate"]) == 0
     assert capsys.readouterr().out.startswith("schema ")
     assert secret_of_the_application(postgres.admin_url) == before
 
@@ -32,15 +33,15 @@ def test_a_database_without_a_schema_asks_for_migrate(
 ) -> None:
     monkeypatch.setenv("DATABASE_ADMIN_URL", f"{postgres.admin_url}&dbname=template1")
     for command in (["organizations"], ["create-organization", "acme"]):
-        assert admin.main(command) == 1
-        assert "services.postgres.admin migrate" in capsys.readouterr().err
+        assert main(command) == 1
+        assert "folio admin migrate" in capsys.readouterr().err
 
 
 def test_a_broken_connection_string_is_not_repeated(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("DATABASE_ADMIN_URL", "folio:hunter2@host")
-    assert admin.main(["organizations"]) == 1
+    assert main(["organizations"]) == 1
     error = capsys.readouterr().err
     assert "DATABASE_ADMIN_URL is not a connection string" in error
     assert "hunter2" not in error

@@ -183,9 +183,7 @@ async def _rooftop(connection: Connection, principal: Principal, asked: int | No
         [principal.organization_id, rooftop],
     )
     if await found.fetchone() is None:
-        raise NotFound(
-            "no such rooftop; create it with `python -m services.postgres.admin create-rooftop`"
-        )
+        raise NotFound("no such rooftop; create it with `folio admin create-rooftop`")
     return rooftop
 
 
