@@ -19,7 +19,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_no_signal_is_ignored_in_a_program() -> None:
     command = child.command(["/bin/grep", "SigIgn", "/proc/self/status"], end=signal.SIGTERM)
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert int(said.split()[1], 16) == 0
+    # Of the signals that have names: what make starts, by posix_spawn, inherits the C library's own ones as ignored.
+    assert int(said.split()[1], 16) & (1 << 31) - 1 == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
