@@ -56,9 +56,12 @@ types: $(VENV)/.dev           ## mypy, strict
 	$(BIN)/mypy
 
 # Keeps the versions that still fit; UPGRADE=--upgrade takes the newest of all. For Python 3.11 and later, any platform.
+# Without pylate, which would hold the others' tokenizers and more at older versions.
 constraints:      ## choose versions for what pyproject.toml asks for: deploy/constraints.txt
 	$(PYTHON) -m venv build/uv-venv && build/uv-venv/bin/python -m pip install -qq uv
-	build/uv-venv/bin/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
+	extras=$$($(PYTHON) -c 'import tomllib; print(*("--extra " + name for name in tomllib.load(open("pyproject.toml", \
+		"rb"))["project"]["optional-dependencies"] if name != "pylate"))'); \
+	build/uv-venv/bin/uv pip compile pyproject.toml $$extras --group dev --universal --python-version 3.11 \
 		$(UPGRADE) --no-header --no-annotate --quiet -o deploy/constraints.txt
 
 hooks: $(VENV)/.dev build/protos-venv/.done   ## check what changed at every commit (pre-commit)

@@ -18,12 +18,12 @@ PINS = [
 
 
 def asked() -> list[Requirement]:
-    """The requirements of the package, of all its extras and of the tests."""
+    """The requirements of the package, of the tests and of all extras but pylate, which holds others back."""
     project: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
     extras: dict[str, list[str]] = project["project"]["optional-dependencies"]
     lines = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
-    for extra in extras.values():
-        lines += extra
+    for name, extra in extras.items():
+        lines += extra if name != "pylate" else []
     requirements = [Requirement(line) for line in lines]
     return [each for each in requirements if each.name != "folio"]
 
