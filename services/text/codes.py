@@ -1,10 +1,11 @@
-"""What is a code: E-47, XJ-4711-B, 2024/25, C++, an address. Four questions, and the answer to each.
+"""What is a code: E-47, XJ-4711-B, 2024/25, C++, an address. Five questions, and the answer to each.
 
 | asked | of | by |
 |---|---|---|
 | what in this sentence must be stated exactly? | prose | grounding: `CODE`, `measure` |
 | does this word have to match as it is written? | a word | the extractive answerer, its judges: `is_exact` |
-| does this name a part, a fault, a form? | a word | the extractive answerer: `is_part_number`, `PART_NUMBER` |
+| does this name a part, a fault, a form? | a word | the extractive answerer: `is_part_number` |
+| does this line begin with a label, so that its digits are no figure? | a line | the extractive answerer: `LABEL` |
 | would PostgreSQL's parser lose this name? | a token | the index: `is_indexed` |
 
 They differ on purpose. A date must match as written and names no part; "25th" must be found as written and is a number
@@ -25,9 +26,10 @@ CODE = re.compile(
 _WITH_UNIT = re.compile(r"(\d+(?:[.,]\d+)*)([a-z]{1,3}|percent|weeks?|days?)", re.IGNORECASE)
 _HYPHENATED_UNIT = re.compile(r"(\d+)-([a-z]+(?:-[a-z]+)*)", re.IGNORECASE)
 
-# Letters before digits, in one word: E-47, K65, SK-50-Q, GR-EP2. Not 12-month, 3rd, 2024/25.
-PART_NUMBER = r"[^\W\d_]+(?:[-_/.][^\W\d_]+)*[-_/.]?\d[\w/.-]*"
-_PART_NUMBER = re.compile(PART_NUMBER)
+# Letters before digits, in one word: E-47, K65, SK-50-Q, GR-EP2. Not 12-month, 3rd, 2024/25, post-COVID-19.
+_PART_NUMBER = re.compile(r"(?:[A-Z]+[-_/.])*[^\W\d_]+[-_/.]?\d[\w/.-]*")
+# Letters and digits in one word, in any order: E-47, 4711-B, 3D, 30-day, 2nd.
+LABEL = r"(?=[\w/-]*[A-Za-z])(?=[\w/-]*\d)[\w/-]+"
 
 _DIGIT_CODE = re.compile(r"(?=.*\d)(?:.*[^\W\d_].*|\D*\d+(?:[^\w\s]+\d+)+.*|[+#]\S*\d.*)$")
 _SYMBOL_CODE = re.compile(r".*[^\W_](?:[+#]{1,2}|[&@_\\]\w.*)$|^\.[^\W\d_]\w*$")

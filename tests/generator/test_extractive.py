@@ -132,6 +132,13 @@ def test_a_row_is_said_with_its_header(extractive: ExtractiveGenerator) -> None:
     assert "F-11" not in said(result)
 
 
+def test_a_name_with_a_prefix_is_no_code(extractive: ExtractiveGenerator) -> None:
+    question = "How much did the post-COVID-19 recovery plan give to bridges?"
+    text = "The recovery plan after COVID-19 gave 12 million euros to bridges. Schools received 3 million euros."
+    result = extractive.extract(question, [Source(0, "plan", text)])
+    assert [one.text for one in result.sentences] == [text[: text.index(" Schools")]]
+
+
 def test_a_code_that_no_source_holds_is_not_answered_by_its_neighbours(
     extractive: ExtractiveGenerator,
 ) -> None:

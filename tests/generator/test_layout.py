@@ -1,5 +1,7 @@
 """Layout: what is a heading, a header, a row, and what a sentence stands under."""
 
+import pytest
+
 from services.generator.extractive.layout import Line, layout
 from services.generator.sentences import split
 
@@ -66,6 +68,15 @@ def test_a_code_heads_what_follows_and_in_a_table_it_begins_a_row() -> None:
         Line.ROW,
         Line.ROW,
     ]
+
+
+@pytest.mark.parametrize(
+    "heading", ["30-day returns", "4711-B Valve housing", "3D printing", "2nd floor", "E-47 Fault"]
+)
+def test_the_digits_of_a_label_are_no_figure_of_a_row(heading: str) -> None:
+    (first, *_), (_, _, above) = read(f"{heading}\n\nIt is described here.")
+    assert first == heading
+    assert above == (heading,)
 
 
 def test_columns_with_marks_have_their_first_row_as_header() -> None:

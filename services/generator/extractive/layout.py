@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from services.generator.sentences import is_item, is_row
-from services.text.codes import PART_NUMBER
+from services.text.codes import LABEL
 
 MAX_LABEL_CHARS = 160
 # Headings one under the other: a chapter, a section, a part.
@@ -17,7 +17,7 @@ MAX_HEADINGS = 3
 
 _CLOSED = re.compile(r"[.!?。！？…:;,]['\"”’)\]]*$")
 _NUMBERING = re.compile(r"^\W*(?:\d+(?:\.\d+)*\.?|[A-Z]\.|#+)\s+")
-_CODE = re.compile(rf"^\W*{PART_NUMBER}(?!\S)")
+_CODE = re.compile(rf"^\W*{LABEL}(?!\S)")
 _NUMBER = re.compile(r"^\W*(\d+(?:\.\d+)*)\.?\s")
 _PAGE = re.compile(r"[\divxlc]{1,6}", re.IGNORECASE)
 # A line of a table of contents: "4.2 Long service ..... 12".
