@@ -55,16 +55,20 @@ class Steps(TypedDict, total=False):
 
 
 def named_steps(toggles: Mapping[str, bool]) -> Steps:
-    """Steps whose names are known at run time only. ValueError for a name that no step has."""
+    """Steps whose names are known at run time only. ValueError for what is no step, or neither True nor False."""
     known = Steps.__optional_keys__
     unknown = sorted(set(toggles) - known)
     if unknown:
         raise ValueError(f"no step {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
+    for name, on in toggles.items():
+        # "off" is true to Python.
+        if on not in (True, False):
+            raise ValueError(f"step {name} is {on!r}; expected True or False")
     return cast(Steps, dict(toggles))
 
 
 def make_steps(toggles: Steps) -> gateway_pb2.StepToggles:
-    """The message. ValueError for a name that no step has."""
+    """The message. ValueError as named_steps raises it."""
     choice = {True: gateway_pb2.TOGGLE_ON, False: gateway_pb2.TOGGLE_OFF}
     known = named_steps(cast(Mapping[str, bool], toggles))
     values: dict[str, Any] = {name: choice[bool(on)] for name, on in known.items()}

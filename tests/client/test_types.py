@@ -93,6 +93,12 @@ def test_steps_are_those_of_the_contract() -> None:
     assert messages.Steps.__optional_keys__ == fields
 
 
+@pytest.mark.parametrize("value", ["off", "true", None, 2])
+def test_a_step_is_on_or_off_and_nothing_else(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"step colbert is .*; expected True or False"):
+        messages.ask_request("q", steps={"colbert": value})
+
+
 @pytest.mark.parametrize("method", ["ask", "stream_ask", "search"])
 async def test_a_misspelt_keyword_fails_at_the_call(method: str) -> None:
     """Nothing is sent, awaited or iterated: nobody listens at this address."""
