@@ -100,7 +100,7 @@ def abstained(reason: "gateway_pb2.AbstainReason.ValueType") -> gateway_pb2.Abst
 def search_response(
     call: Call, hits: Hits, found: Scope | None, *, trace: bool
 ) -> gateway_pb2.SearchResponse:
-    """Ranked chunks with the account."""
+    """Ranked chunks, and how they were found."""
     return gateway_pb2.SearchResponse(
         request_id=call.request_id,
         results=[

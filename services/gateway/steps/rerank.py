@@ -16,17 +16,13 @@ PART = 0.5
 
 async def rerank(call: Call, name: str, question: str, hits: Hits) -> Hits:
     """The best hits by the reranker of this name; on any failure the first of them in the order they had."""
-    step, reranker, keep = (
-        RERANKERS[name],
-        call.clients.rerankers.get(name),
-        call.plan.rerank_candidates,
-    )
+    reranker, keep = call.clients.rerankers.get(name), call.plan.rerank_candidates
     reason = _why_not(call, name, reranker, hits)
     if reason or reranker is None:
-        call.report.skip(step, reason)
+        call.report.skip(RERANKERS[name], reason)
         return hits.first(keep)
     result = hits.first(keep)
-    with call.report.step(step) as running:
+    with call.report.step(RERANKERS[name]) as step:
         about = await reranker.about(call.deadline.share(PART))
         request = rerank_pb2.RerankRequest(text=question)
         if about.accepts_chunk_ids:
@@ -37,7 +33,7 @@ async def rerank(call: Call, name: str, question: str, hits: Hits) -> Hits:
             reranker, service_pb2.PURPOSE_RERANK, request, call.deadline.share(PART)
         )
         reply = await reranker.call(reranker.stub.Rerank, request, call.deadline.share(PART))
-        running.model = reply.model
+        step.model = reply.model
         ordered = _ordered(reply, hits, about.capabilities.score_type, name)
         call.rankings.append(ordered.ranking())
         result = ordered.first(keep)

@@ -29,7 +29,7 @@ class Rewritten:
 
 
 async def rewrite(call: Call, question: str, history: Sequence[gateway_pb2.Message]) -> Rewritten:
-    """The standalone question. On any failure the question as it was asked, and the account says so."""
+    """The standalone question. On any failure the question as it was asked, and the report says so."""
     if not call.plan.rewrite:
         call.report.skip(step_pb2.STEP_REWRITE, "switched off")
         return Rewritten(question)

@@ -20,12 +20,9 @@ async def search_web(
     call: Call, rules: WebRules, question: str, within: document_pb2.Filter
 ) -> gateway_pb2.WebAnswer | None:
     """Web results, or None if there are none or the web may not be searched for this question."""
-    generator = call.clients.generator
-    if reason := _why_not(call, rules, within):
+    generator, reason = call.clients.generator, _why_not(call, rules, within)
+    if reason or generator is None:
         call.report.skip(step_pb2.STEP_WEB, reason)
-        return None
-    if generator is None:
-        call.report.skip(step_pb2.STEP_WEB, "no generator is configured")
         return None
     answer = None
     with call.report.step(step_pb2.STEP_WEB) as step:
@@ -69,6 +66,8 @@ def _why_not(call: Call, rules: WebRules, within: document_pb2.Filter) -> str:
         return "switched off in the settings"
     if not call.plan.web:
         return "switched off in the request"
+    if call.clients.generator is None:
+        return "no generator is configured"
     if not rules.allow(identity.current().organization_id, within.collections):
         return "no rule allows it for this organization and collection"
     return ""
