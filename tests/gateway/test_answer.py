@@ -124,6 +124,7 @@ async def test_a_result_that_is_not_what_was_streamed_is_withheld(suite: Suite) 
     suite.script.on["generator.Answer"] = other
     reply = await suite.call("Ask", ask())
     assert reply.unverified.reasons == ["the generator's result is not what it streamed"]
+    assert report(reply, "generate").status == DEGRADED
 
 
 async def test_an_answer_cut_at_its_limit_was_made_and_is_withheld(suite: Suite) -> None:
@@ -137,6 +138,7 @@ async def test_an_answer_of_too_many_sentences_is_withheld(suite: Suite) -> None
     suite.script.sentences = [GOOD] * 201
     reply = await suite.call("Ask", ask())
     assert reply.unverified.reasons == ["the answer has more than 200 sentences"]
+    assert report(reply, "generate").status == DEGRADED
 
 
 async def test_without_passages_the_chunks_are_read(suite: Suite) -> None:

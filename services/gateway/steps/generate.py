@@ -80,9 +80,9 @@ async def generate(call: Call, question: str, read: Sequence[Read]) -> Draft:
         if result is not None:
             step.model = result.model
             call.spend(result.usage)
-        if not draft.objection and (
-            result is None or result.finish in (FINISH_UNSPECIFIED, FINISH_CUT_SHORT)
-        ):
+        if draft.objection:
+            step.degrade(draft.objection)
+        elif result is None or result.finish in (FINISH_UNSPECIFIED, FINISH_CUT_SHORT):
             step.degrade((result and result.detail) or "the answer was cut off")
             draft.unavailable = unavailable(gateway_pb2.UNAVAILABLE_REASON_BROKE_OFF)
     return draft
