@@ -21,6 +21,8 @@ _BOUND = re.compile(
     r"\b(?:no|not)\s+(?:later|more|less|fewer|earlier|longer|only|exceed\w*)\b", re.IGNORECASE
 )
 _WORD = re.compile(r"[^\W\d_]{3,}|\d+")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_JOINED_NAMES = re.compile(r"[a-z]+(?:[-/][a-z]+)+")
 _LINE_END_HYPHEN = re.compile(r"(?<=\w)[-\u2010]\s*\n\s*(?=\w)")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 # So much of the shorter one's content must be shared before two sentences are held to say the same thing.
@@ -51,9 +53,21 @@ def missing_figures(
     dated = all(any(_dated(date, days, numbers) for date in readings) for readings in claimed.dates)
     if not dated or not claimed.months <= months:
         missing.append("date")
-    if not claimed.codes <= codes:
-        missing.append("code")
+    unknown = claimed.codes - codes
+    if unknown:
+        words = {
+            word.casefold()
+            for text in (*quotes, *(section.text for section in sections))
+            for word in _LETTERS.findall(text)
+        }
+        if not all(_apart(code, words) for code in unknown):
+            missing.append("code")
     return missing
+
+
+def _apart(code: str, words: set[str]) -> bool:
+    """Whether a code is several names joined, each a word of the sources: UK/EU of "in the UK and in the EU"."""
+    return _JOINED_NAMES.fullmatch(code) is not None and set(re.split("[-/]", code)) <= words
 
 
 def _dated(date: Date, known: frozenset[Date], numbers: frozenset[Decimal]) -> bool:

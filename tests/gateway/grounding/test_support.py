@@ -83,6 +83,7 @@ def test_one_as_a_pronoun_is_no_number() -> None:
         ("Set write_timeout.", ["code"]),
         ("Tick HR/IT.", []),
         ("Tick HR/OPS.", ["code"]),
+        ("Tick IT or HR: IT/HR.", []),
         # What nobody sees does not cut a figure in two.
         ("Staff get 1\u200d6 weeks.", []),
         ("Staff get 1\u200d7 weeks.", ["number"]),
