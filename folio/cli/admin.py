@@ -137,6 +137,9 @@ def _print(make: Callable[[], str]) -> int:
     except FolioError as error:
         print(f"error: {error.message}", file=sys.stderr)
         return 1
+    except OSError as error:
+        print(f"error: the keys file: {error.strerror}: {error.filename}", file=sys.stderr)
+        return 1
     if made:
         print(made)
     return 0

@@ -21,7 +21,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
-from services.rpc.errors import FailedPrecondition, NotFound, Unauthenticated
+from services.rpc.errors import FailedPrecondition, InvalidArgument, NotFound, Unauthenticated
 from services.rpc.identity import Principal
 
 log = logging.getLogger("folio.gateway")
@@ -30,6 +30,8 @@ PREFIX = "folio_"
 SCOPES = frozenset({"read", "write", "admin"})
 # How often the file is looked at.
 CHECK_S = 1.0
+# Of a hash, to name a key by; `list` shows twelve characters.
+MIN_START = 8
 
 
 class ApiKey(BaseModel):
@@ -178,7 +180,12 @@ def read(path: Path) -> tuple[ApiKey, ...]:
 
 
 def revoke(path: Path, start: str) -> ApiKey:
-    """Removes the one key whose hash begins with `start`, and returns its entry. NotFound unless there is one."""
+    """Removes the one key whose hash begins with `start`, and returns its entry. NotFound unless there is one.
+
+    InvalidArgument for a start that is too short to be meant: an empty shell variable must not revoke an only key.
+    """
+    if len(start) < MIN_START:
+        raise InvalidArgument(f"give at least the first {MIN_START} characters of the key's hash")
     entries = _entries(path)
     found = [entry for entry in entries if str(entry["hash"]).startswith(start)]
     if len(found) != 1:

@@ -10,6 +10,7 @@ from typing import Any
 import grpc
 import jwt
 import pytest
+import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from pydantic import SecretStr
@@ -157,18 +158,32 @@ def test_keys_are_listed_and_revoked(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize(
-    ("start", "says"), [("zz", "no keys have a hash that"), ("", "2 keys have a hash that")]
+    ("start", "says"),
+    [("z" * 8, "no keys have a hash that"), ("", "at least"), ("0" * 8, "2 keys have a hash that")],
 )
+@pytest.mark.parametrize("count", [1, 2])
 def test_a_key_that_is_not_told_apart_is_not_revoked(
-    start: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    start: str, says: str, count: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """An empty shell variable names no key, also where there is only one."""
     path = tmp_path / "keys.yaml"
-    for organization in (1, 2):
+    for organization in range(1, count + 1):
         keys.create(path, organization_id=organization)
+    if start.startswith("0"):
+        alike = [{"hash": f"{'0' * 63}{end}", "organization_id": 1} for end in "12"]
+        path.write_text(yaml.safe_dump({"keys": alike}))
     before = path.read_text()
     assert admin.main(["keys", "revoke", "--keys-file", str(path), start]) == 1
     assert says in capsys.readouterr().err
     assert path.read_text() == before
+
+
+@pytest.mark.parametrize("command", [["create", "--organization-id", "1"], ["list"]])
+def test_a_keys_file_that_cannot_be_opened_is_one_line(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert admin.main(["keys", *command, "--keys-file", str(tmp_path)]) == 1
+    assert str(tmp_path) in capsys.readouterr().err
 
 
 def test_a_second_key_leaves_the_first(tmp_path: Path) -> None:
