@@ -42,7 +42,8 @@ class Profile:
         path = self.folder / "client.json"
         if not path.exists():
             raise typer.BadParameter(
-                "no server: run `folio up` in another terminal, or set FOLIO_ADDRESS and FOLIO_API_KEY"
+                f"no server: run `folio up` in another terminal, name the folder of one that runs with --folder"
+                f" (it is not in {self.folder}), or set FOLIO_ADDRESS and FOLIO_API_KEY"
             )
         try:
             local = json.loads(path.read_text())

@@ -140,6 +140,15 @@ def test_a_broken_profile_is_named(tmp_path: Path, text: str) -> None:
     assert f"{profile} is not a file that `folio up` wrote; run `folio up` again" in said
 
 
+def test_without_a_server_it_says_where_it_looked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, said = run("status")
+    assert code == 2
+    assert f"(it is not in {tmp_path / '.folio'})" in said
+
+
 @pytest.mark.parametrize("columns", ["20", "300"])
 def test_what_a_pipe_gets_is_not_folded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: str
