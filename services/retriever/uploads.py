@@ -18,11 +18,14 @@ from services.retriever.parsing import ParserPool
 from services.retriever.parsing.text import clean_line
 from services.retriever.settings import RetrieverSettings
 from services.rpc import identity
-from services.rpc.errors import Aborted, InvalidArgument, ResourceExhausted
+from services.rpc.errors import Aborted, FolioError, InvalidArgument, ResourceExhausted
 from services.rpc.fields import day
 from services.rpc.limits import Gate
 
 Requests = AsyncIterator[pb.IngestDocumentRequest]
+
+# How long what a refused sender still sends is read, and forgotten.
+DRAIN_S = 5.0
 
 
 class Uploads:
@@ -78,10 +81,22 @@ class Uploads:
             yield
 
     async def _receive(self, requests: Requests) -> tuple[pb.IngestHeader, bytes]:
+        messages = _not_silent(requests, self._settings.sender_silence_seconds)
+        try:
+            return await self._read(messages)
+        except (InvalidArgument, ResourceExhausted):
+            # gRPC loses the status where the sender's next write fails first: let it come to its end, within reason.
+            with contextlib.suppress(TimeoutError, FolioError):
+                async with asyncio.timeout(DRAIN_S):
+                    async for _ in messages:
+                        pass
+            raise
+
+    async def _read(self, messages: Requests) -> tuple[pb.IngestHeader, bytes]:
         header: pb.IngestHeader | None = None
         data = bytearray()
         most = self._settings.max_file_bytes
-        async for request in _not_silent(requests, self._settings.sender_silence_seconds):
+        async for request in messages:
             if request.WhichOneof("part") == "header":
                 if header is not None:
                     raise InvalidArgument.field(

@@ -1,5 +1,6 @@
 """A real retriever on the session's PostgreSQL, called over gRPC by whoever a test wants to be."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Any
@@ -109,7 +110,7 @@ async def retriever(postgres: Postgres) -> AsyncIterator[Retriever]:
 @pytest.fixture
 async def tenant_id(postgres: Postgres) -> int:
     """A new, empty organization."""
-    return postgres.organization()
+    return await asyncio.to_thread(postgres.organization)
 
 
 @pytest.fixture

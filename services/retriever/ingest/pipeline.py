@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,7 +95,9 @@ class Ingest:
             return await self._result(claim, unchanged=claim.state == "SERVED")
         try:
             async with self._lease(claim):
-                await self._read_and_store(claim, upload, data, options)
+                finish = await self._read_and_store(claim, upload, data, options)
+            # Not under the lease: renewed at that moment, a version that is staged would seem to be lost.
+            await finish()
         except FolioError as error:
             await self._give_up(claim, "" if _is_passing(error) else error.message)
             raise
@@ -106,7 +108,8 @@ class Ingest:
 
     async def _read_and_store(
         self, claim: Claim, upload: Upload, data: bytes, options: Options
-    ) -> None:
+    ) -> Callable[[], Awaitable[None]]:
+        """All rows of the version; what is returned makes it staged."""
         self._tell(Progress(step_pb2.STEP_PARSE, 0, 1))
         with self._report.step(step_pb2.STEP_PARSE, needed=True):
             document = await self._parser.parse(
@@ -127,7 +130,7 @@ class Ingest:
             text = document.text
             vectors = await self._embed([text[s.char_start : s.char_end] for s in spans])
         with self._report.step(step_pb2.STEP_STORE, needed=True):
-            await self._store(claim, upload, data, document, spans, section_tokens, vectors)
+            return await self._store(claim, upload, data, document, spans, section_tokens, vectors)
 
     async def _claim(self, upload: Upload) -> Claim:
         """Waits while another worker reads the same file for the same document."""
@@ -144,12 +147,13 @@ class Ingest:
     async def _lease(self, claim: Claim) -> AsyncIterator[None]:
         """Renews the claim while the block runs; cancels the block, as Aborted, if the claim is lost."""
         lost: Aborted | None = None
+        ended = False
         work = asyncio.current_task()
         assert work is not None
 
         async def renew() -> None:
             nonlocal lost
-            while True:
+            while not ended:
                 await asyncio.sleep(self._settings.lease_seconds / 3)
                 try:
                     async with self._mine(claim):
@@ -163,14 +167,19 @@ class Ingest:
 
         renewing = asyncio.create_task(renew())
         try:
-            yield
+            try:
+                yield
+            finally:
+                ended = True
+                renewing.cancel()
+                # It may go on: asyncio.wait_for of Python 3.11, in the pool, forgets a cancellation that comes with a
+                # connection. It must have ended before the version is staged.
+                await asyncio.wait({renewing})
         except asyncio.CancelledError:
             if lost is not None:
                 work.uncancel()
                 raise lost from None
             raise
-        finally:
-            renewing.cancel()
 
     @contextlib.asynccontextmanager
     async def _mine(self, claim: Claim) -> AsyncIterator[Connection]:
@@ -243,7 +252,7 @@ class Ingest:
         spans: Sequence[ChunkSpan],
         section_tokens: Sequence[int],
         vectors: Vectors,
-    ) -> None:
+    ) -> Callable[[], Awaitable[None]]:
         principal = self._principal
         rooftop = principal.rooftop_id if principal.rooftop_id is not None else upload.rooftop_id
         target = Staging(principal.organization_id, rooftop, claim, self._worker)
@@ -271,8 +280,12 @@ class Ingest:
                 Progress(step_pb2.STEP_STORE, min(start + STORE_ROWS, len(spans)), len(spans))
             )
         missing = int(np.isnan(vectors[:, :1]).sum())
-        async with self._mine(claim) as connection:
-            await staging.finish(connection, target, document, len(spans), missing)
+
+        async def finish() -> None:
+            async with self._mine(claim) as connection:
+                await staging.finish(connection, target, document, len(spans), missing)
+
+        return finish
 
     async def _give_up(self, claim: Claim, reason: str) -> None:
         async def release() -> None:

@@ -1,6 +1,7 @@
 """From bytes to a served document: versions, repetition, concurrency, failure."""
 
 import asyncio
+import contextlib
 import hashlib
 import threading
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from folio.retriever.v1 import retriever_pb2 as pb
 from services.postgres import admin
 from services.postgres.pool import tenant
 from services.retriever.ingest import claims, staging
+from services.retriever.ingest.pipeline import Ingest, Options
 from services.retriever.search import lexical
 from services.retriever.uploads import upload_from
 from services.rpc.errors import Aborted, ResourceExhausted
@@ -201,6 +203,13 @@ async def test_a_bad_upload_is_refused_and_leaves_nothing_to_find(
     assert error.value.code() is code
     for table in ("chunks", "pages", "sections", "files"):
         assert count(postgres, tenant_id, table) == 0
+
+
+async def test_who_still_sends_when_refused_learns_why(caller: Caller) -> None:
+    for _ in range(20):
+        with pytest.raises(grpc.aio.AioRpcError) as error:
+            await caller.stage(b"0" * (8 << 20), "a.bin", size_bytes=2**40)
+        assert error.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
 async def test_a_file_that_cannot_be_read_is_listed_as_failed_and_can_be_sent_again(
@@ -422,6 +431,30 @@ async def test_the_claim_of_a_dead_worker_is_taken_over_when_its_lease_ends(
     assert got.document.status == document_pb2.DOCUMENT_STATUS_READY
     assert count(postgres, tenant_id, "chunks") == result.document.chunk_count > 0
     assert (await caller.search("parental leave")).hits
+
+
+async def test_an_ingest_does_not_lose_its_claim_to_its_own_end(
+    retriever: Retriever, tenant_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A renewal that goes on after its end, as where a cancellation comes with what is awaited."""
+    parts, data, real = retriever.service.parts, LEAVE.encode(), claims.renew
+
+    async def stubborn(*arguments: Any) -> None:
+        if asyncio.current_task() is not task:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(60)
+        await real(*arguments)
+
+    monkeypatch.setattr(claims, "renew", stubborn)
+    settings = parts.settings.model_copy(update={"lease_seconds": 0.003})
+    digest = hashlib.sha256(data).hexdigest()
+    header = pb.IngestHeader(file_name="leave.md")
+    upload = upload_from(header, digest, len(data), settings, parts.embedder)
+    work = Ingest(
+        parts.pool, parts.parser, parts.embedder, parts.column, settings, Principal(tenant_id)
+    )
+    task = asyncio.create_task(work.run(upload, data, Options()))
+    assert not (await task).unchanged
 
 
 @pytest.mark.parametrize("meanwhile", ["deleted", "taken over and published"])
