@@ -267,7 +267,7 @@ def delete_document(context: typer.Context, document_id: int) -> None:
     """Deletes a document and everything that was derived from it."""
     profile: Profile = context.obj
     with failures(), profile.connect() as folio:
-        show.console.print(f"deleted, {folio.delete(document_id)} chunks")
+        show.console.print(f"deleted, {show.count(folio.delete(document_id), 'chunk')}")
 
 
 @app.command()
@@ -294,7 +294,7 @@ def page(
     with failures(), profile.connect() as folio:
         pages = folio.document(document_id).page_count
         if number > pages:
-            raise typer.BadParameter(f"the document has {pages} pages")
+            raise typer.BadParameter(f"the document has {show.count(pages, 'page')}")
         image = folio.page_image(document_id, number - 1, dpi=dpi, highlight=(int(start), int(end)))
         output.write_bytes(image.png)
     show.console.print(f"{output}: {image.width} x {image.height}")

@@ -1,7 +1,8 @@
 """Sends files with a progress bar each; one that fails does not stop the others."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.markup import escape
@@ -9,10 +10,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from folio.cli import show
 from folio.client import Folio
-from folio.common.v1 import document_pb2
+from folio.common.v1 import document_pb2, step_pb2
 from folio.failure import CallFailed
 from folio.formats import SUFFIXES
 from folio.gateway.v1 import gateway_pb2
+from folio.words import word
 
 
 @dataclass(frozen=True)
@@ -26,33 +28,42 @@ class File:
     published_on: str = ""
 
 
-def find_files(paths: Sequence[Path]) -> Iterator[Path]:
-    """The files named, and those of a known kind in the folders named, by name; hidden ones are left out."""
+@dataclass
+class Found:
+    """What folders hold that is not hidden, by name: `files` of a kind that is read, and what is left out of them.
+
+    `outside`: links to files that lie outside the folder that was named. `failures`: folders that cannot be read.
+    """
+
+    files: list[Path] = field(default_factory=list)
+    others: list[Path] = field(default_factory=list)
+    outside: list[Path] = field(default_factory=list)
+    failures: list[OSError] = field(default_factory=list)
+
+
+def find(paths: Sequence[Path]) -> Found:
+    """The files named, of whatever kind, and those in the folders named."""
+    found = Found()
     for path in paths:
         if path.is_dir():
-            yield from (found for found in _inside(path) if _known(found))
+            _look_through(path, found)
         else:
-            yield path
+            found.files.append(path)
+    return found
 
 
-def other_files(paths: Sequence[Path]) -> list[Path]:
-    """The files of the folders named that find_files leaves out for their kind."""
-    folders = [path for path in paths if path.is_dir()]
-    return [found for path in folders for found in _inside(path) if not _known(found)]
-
-
-def _inside(folder: Path) -> list[Path]:
-    """Every file that is not hidden, by name."""
-    return sorted(
-        found
-        for found in folder.rglob("*")
-        if found.is_file()
-        and not any(part.startswith(".") for part in found.relative_to(folder).parts)
-    )
-
-
-def _known(path: Path) -> bool:
-    return path.suffix.lower() in SUFFIXES
+def _look_through(folder: Path, found: Found) -> None:
+    inside = []
+    for parent, folders, names in os.walk(folder, onerror=found.failures.append):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        inside += [Path(parent, name) for name in names if not name.startswith(".")]
+    for path in sorted(filter(Path.is_file, inside)):
+        if path.suffix.lower() not in SUFFIXES:
+            found.others.append(path)
+        elif not path.resolve().is_relative_to(folder.resolve()):
+            found.outside.append(path)
+        else:
+            found.files.append(path)
 
 
 def ingest_files(
@@ -67,20 +78,31 @@ def ingest_files(
     ocr: bool,
 ) -> int:
     """Sends what `paths` name; returns how many files failed."""
+    found = find(paths)
+    # abspath and not resolve: a link belongs to the folder that it lies in.
     files = [
-        File(path, collection or path.resolve().parent.name, kind, title, published_on)
-        for path in find_files(paths)
+        File(path, collection or Path(os.path.abspath(path)).parent.name, kind, title, published_on)
+        for path in found.files
     ]
+    for error in found.failures:
+        show.errors.print(
+            f"[red]failed[/]     {escape(show.plain(str(error.filename)))}  {_unreadable(error)}",
+            soft_wrap=True,
+        )
+    if found.outside:
+        show.errors.print(
+            f"{show.count(len(found.outside), 'link')} to files outside the folder left out, such as"
+            f" {_name(found.outside[0])}; name such a file itself to ingest it"
+        )
     if not files:
         show.errors.print("nothing to ingest: no file there has a supported type")
         return 1
-    if others := other_files(paths):
-        name = escape(show.plain(others[0].name))
+    if found.others:
         show.errors.print(
-            f"{len(others)} files of other kinds are left out, such as {name};"
+            f"{show.count(len(found.others), 'file')} of other kinds left out, such as {_name(found.others[0])};"
             f" what is read: {', '.join(sorted(SUFFIXES))}"
         )
-    return send(folio, files, password=password, ocr=ocr)
+    return len(found.failures) + send(folio, files, password=password, ocr=ocr)
 
 
 def send(folio: Folio, files: Sequence[File], *, password: str = "", ocr: bool = False) -> int:
@@ -96,7 +118,7 @@ def send(folio: Folio, files: Sequence[File], *, password: str = "", ocr: bool =
     ) as progress:
         overall = progress.add_task("files", total=len(files))
         for file in files:
-            name = escape(show.plain(file.path.name))
+            name = _name(file.path)
             step = progress.add_task(name, total=None)
             try:
                 for event in folio.ingest(
@@ -111,7 +133,7 @@ def send(folio: Folio, files: Sequence[File], *, password: str = "", ocr: bool =
                     if event.HasField("progress"):
                         progress.update(
                             step,
-                            description=f"{name} [dim]{event.progress.step}[/]",
+                            description=f"{name} [dim]{word(step_pb2.Step, event.progress.step)}[/]",
                             completed=event.progress.done,
                             total=event.progress.total or None,
                         )
@@ -119,20 +141,33 @@ def send(folio: Folio, files: Sequence[File], *, password: str = "", ocr: bool =
                         progress.console.print(_line(event.result))
             except (CallFailed, OSError, ValueError) as error:
                 failed += 1
-                text = error.message if isinstance(error, CallFailed) else str(error)
-                code = error.code if isinstance(error, CallFailed) else type(error).__name__
-                progress.console.print(
-                    f"[red]failed[/]     {name}  [dim]{code}[/] {escape(show.plain(text))}"
-                )
+                progress.console.print(f"[red]failed[/]     {name}  {_problem(error)}")
             progress.remove_task(step)
             progress.advance(overall)
     return failed
 
 
+def _name(path: Path) -> str:
+    return escape(show.plain(path.name))
+
+
+def _problem(error: CallFailed | OSError | ValueError) -> str:
+    if isinstance(error, OSError):
+        return _unreadable(error)
+    if isinstance(error, CallFailed):
+        return f"[dim]{error.code}[/] {escape(show.plain(error.message))}"
+    return escape(show.plain(str(error)))
+
+
+def _unreadable(error: OSError) -> str:
+    return f"cannot be read: {escape(error.strerror or str(error))}"
+
+
 def _line(result: gateway_pb2.IngestResult) -> str:
     document = result.document
     name = escape(show.plain(document.file_name))
-    size = f"[dim]{document.page_count} pages, {document.chunk_count} chunks, version {document.version}[/]"
+    pages, chunks = document.page_count, document.chunk_count
+    size = f"[dim]{show.count(pages, 'page')}, {show.count(chunks, 'chunk')}, version {document.version}[/]"
     if document.status == document_pb2.DOCUMENT_STATUS_NEEDS_OCR:
         return f"[yellow]needs OCR[/]  {name}  {size}: no page holds text; not searchable"
     word = "[dim]unchanged[/]  " if result.unchanged else "[green]ingested[/]   "

@@ -20,6 +20,8 @@ from folio.words import word
 
 # Wider than any line of ours.
 UNFOLDED = 10_000
+# Characters of a chunk in a list.
+EXCERPT = 160
 
 
 class Output(Console):
@@ -67,6 +69,11 @@ def plain(text: str) -> str:
         character if character in "\n\t" or character.isprintable() else "\N{REPLACEMENT CHARACTER}"
         for character in text
     )
+
+
+def count(number: int, noun: str) -> str:
+    """ "1 page", "2 pages"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def answer(response: gateway_pb2.AskResponse) -> None:
@@ -182,7 +189,9 @@ def results(response: gateway_pb2.SearchResponse) -> None:
         table.add_column(column, no_wrap=column in ("score", "page"))
     for rank, result in enumerate(response.results, 1):
         chunk = result.chunk
-        excerpt = " ".join(plain(chunk.body).split())[:160]
+        excerpt = " ".join(plain(chunk.body).split())
+        if len(excerpt) > EXCERPT:
+            excerpt = excerpt[: EXCERPT - 1] + "…"
         table.add_row(
             str(rank),
             f"{result.score:.3f}",
@@ -197,7 +206,7 @@ def results(response: gateway_pb2.SearchResponse) -> None:
 def documents(found: Iterable[document_pb2.Document]) -> None:
     """One row a document, and a line for what is wrong with one."""
     table = Table(box=None, pad_edge=False)
-    for column in ("id", "file", "title", "in", "pages", "status"):
+    for column in ("id", "file", "title", "collection", "pages", "status"):
         table.add_column(column, overflow="fold")
     for document in found:
         status = document_pb2.DocumentStatus.Name(document.status).removeprefix("DOCUMENT_STATUS_")
@@ -209,14 +218,14 @@ def documents(found: Iterable[document_pb2.Document]) -> None:
             str(document.page_count),
             Text(" ".join(filter(None, [status.lower().replace("_", " "), plain(document.error)]))),
         )
-    console.print(table)
+    console.print(table if table.row_count else "no documents")
 
 
 def status(response: gateway_pb2.GetStatusResponse) -> None:
     """One row a service."""
     table = Table(box=None, pad_edge=False)
     for column in ("service", "address", "state", "models", "details"):
-        table.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold", no_wrap=column in ("service", "address"))
     for service in response.services:
         about = service.capabilities
         details = ", ".join(f"{key} {value}" for key, value in sorted(about.details.items()))

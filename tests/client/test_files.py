@@ -1,13 +1,19 @@
 """Files with names that a disk can hold and a message or a terminal cannot."""
 
 import os
+import time
+from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from folio import Folio, messages
 from folio.cli import show
-from folio.cli.ingest import File, find_files, other_files, send
+from folio.cli.ingest import File, find, ingest_files, send
+from folio.common.v1 import step_pb2
+from folio.gateway.v1 import gateway_pb2
 
 
 @pytest.fixture
@@ -15,7 +21,7 @@ def odd(tmp_path: Path) -> list[Path]:
     """Names with bytes that are no UTF-8, and with an escape sequence."""
     for name in (b"caf\xe9.txt", b"red\x1b[31m.txt"):
         Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).write_text("text")
-    return list(find_files([tmp_path]))
+    return find([tmp_path]).files
 
 
 def test_a_name_that_is_no_utf8_is_sent_with_question_marks(odd: list[Path]) -> None:
@@ -43,8 +49,80 @@ def test_files_of_other_kinds_in_a_folder_are_named_and_hidden_ones_are_not(
 ) -> None:
     for name in ("a.md", "b.xyz", ".hidden.xyz"):
         (tmp_path / name).write_text("text")
-    assert [path.name for path in find_files([tmp_path])] == ["a.md"]
-    assert [path.name for path in other_files([tmp_path, tmp_path / "a.md"])] == ["b.xyz"]
+    found = find([tmp_path, tmp_path / "a.md"])
+    assert [path.name for path in found.files] == ["a.md", "a.md"]
+    assert [path.name for path in found.others] == ["b.xyz"]
+
+
+@pytest.fixture
+def linked(tmp_path: Path) -> Path:
+    """A folder with a file, a link to it, one to a file elsewhere, and a link to the folder itself."""
+    folder = tmp_path / "files"
+    (folder / "notes").mkdir(parents=True)
+    (tmp_path / "secret.txt").write_text("text")
+    (folder / "notes" / "a.txt").write_text("text")
+    (folder / "b.txt").symlink_to(folder / "notes" / "a.txt")
+    (folder / "c.txt").symlink_to(tmp_path / "secret.txt")
+    (folder / "again").symlink_to(folder)
+    return folder
+
+
+def test_a_link_leads_to_no_file_outside_the_folder(linked: Path) -> None:
+    found = find([linked])
+    assert [path.name for path in found.files] == ["b.txt", "a.txt"]
+    assert [path.name for path in found.outside] == ["c.txt"]
+    assert [path.name for path in find([linked / "c.txt"]).files] == ["c.txt"]
+
+
+def test_what_is_left_out_is_said(linked: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (linked / "d.xyz").write_text("text")
+    with Folio("127.0.0.1:1", "folio_key") as folio:
+        assert (
+            ingest_files(
+                folio,
+                [linked],
+                collection="",
+                kind="",
+                published_on="",
+                title="",
+                password="",
+                ocr=False,
+            )
+            == 2
+        )
+    said = capsys.readouterr().err
+    assert "1 link to files outside the folder left out, such as c.txt" in said
+    assert "1 file of other kinds left out, such as d.xyz" in said
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every folder")
+def test_a_folder_that_cannot_be_read_is_a_failure(tmp_path: Path) -> None:
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0)
+    failures = find([tmp_path]).failures
+    assert [(error.filename, type(error)) for error in failures] == [(str(locked), PermissionError)]
+
+
+class Parsing(Folio):
+    """A client whose server has begun to parse each file."""
+
+    def ingest(self, *_: object, **__: object) -> Iterator[gateway_pb2.IngestResponse]:
+        step = gateway_pb2.IngestProgress(step=step_pb2.STEP_PARSE, done=3, total=9)
+        yield gateway_pb2.IngestResponse(progress=step)
+        time.sleep(0.3)  # A progress bar is drawn ten times a second.
+
+
+def test_a_step_of_an_ingest_is_shown_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = Console(file=StringIO(), force_terminal=True, width=80, color_system=None)
+    monkeypatch.setattr(show, "console", terminal)
+    with Parsing("127.0.0.1:1", "folio_key") as folio:
+        send(folio, [File(tmp_path / "a.txt")])
+    assert isinstance(terminal.file, StringIO)
+    drawn = terminal.file.getvalue()
+    assert "a.txt parse" in drawn
+    assert "3/9" in drawn
 
 
 def test_colons_in_a_name_are_no_picture() -> None:

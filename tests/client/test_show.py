@@ -41,3 +41,25 @@ def test_a_service_that_sends_text_elsewhere_says_to_whom(
     state.capabilities.providers.add(provider="brave")
     show.status(reply)
     assert "words, brave (remote: brave)" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_long_chunk_in_a_list_ends_in_dots(capsys: pytest.CaptureFixture[str]) -> None:
+    chunk = document_pb2.Chunk(title="Handbook", body="leave " * 40)
+    show.results(gateway_pb2.SearchResponse(results=[gateway_pb2.SearchResult(chunk=chunk)]))
+    assert "leave lea…" in capsys.readouterr().out
+    chunk.body = "leave"
+    show.results(gateway_pb2.SearchResponse(results=[gateway_pb2.SearchResult(chunk=chunk)]))
+    assert "…" not in capsys.readouterr().out
+
+
+def test_no_documents_are_said_to_be_none(capsys: pytest.CaptureFixture[str]) -> None:
+    show.documents([])
+    assert capsys.readouterr().out == "no documents\n"
+
+
+def test_a_thing_and_two_things() -> None:
+    assert [show.count(number, "page") for number in (0, 1, 2000)] == [
+        "0 pages",
+        "1 page",
+        "2,000 pages",
+    ]

@@ -41,12 +41,12 @@ import asyncio
 import sys
 from pathlib import Path
 
-from folio.cli.ingest import find_files
+from folio.cli.ingest import find
 from services.retriever.parsing import ParserPool
 
 async def main():
     pool = ParserPool()
-    for path in find_files([Path(sys.argv[1])]):
+    for path in find([Path(sys.argv[1])]).files:
         document = await pool.parse(path.read_bytes(), file_name=path.name)
         print(document.media_type, document.title, document.text)
     await pool.close()
