@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated
@@ -114,8 +115,30 @@ Without = Annotated[
 ]
 Collections = Annotated[list[str], typer.Option("--collection", help="only these; may be repeated")]
 Kinds = Annotated[list[str], typer.Option("--kind", help="only these; may be repeated")]
-From = Annotated[str, typer.Option("--from", help="published on or after, 2025-01-31")]
-Until = Annotated[str, typer.Option("--until", help="published on or before, 2025-01-31")]
+
+
+def parse_date(text: str) -> str:
+    """A date as the API takes it. BadParameter for anything else but nothing."""
+    try:
+        if text and text != date.fromisoformat(text).isoformat():
+            raise ValueError
+    except ValueError:
+        raise typer.BadParameter("a date as 2025-01-31 is needed") from None
+    return text
+
+
+From = Annotated[
+    str,
+    typer.Option(
+        "--from", callback=parse_date, metavar="DATE", help="published on or after, 2025-01-31"
+    ),
+]
+Until = Annotated[
+    str,
+    typer.Option(
+        "--until", callback=parse_date, metavar="DATE", help="published on or before, 2025-01-31"
+    ),
+]
 
 
 @app.command()
@@ -214,7 +237,9 @@ def ingest(
         str, typer.Option(help="default: the name of the folder that holds the file")
     ] = "",
     kind: Annotated[str, typer.Option(help="handbook, policy, manual, ...")] = "",
-    published_on: Annotated[str, typer.Option(help="2025-01-31")] = "",
+    published_on: Annotated[
+        str, typer.Option(callback=parse_date, metavar="DATE", help="2025-01-31")
+    ] = "",
     title: Annotated[str, typer.Option(help="default: the document's own title")] = "",
     password: Annotated[str, typer.Option(help="for encrypted PDFs", show_default=False)] = "",
     ocr: Annotated[bool, typer.Option(help="read scanned pages, if the service can")] = False,

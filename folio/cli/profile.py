@@ -41,6 +41,10 @@ class Profile:
     def _local(self) -> tuple[str, dict[str, str]]:
         path = self.folder / "client.json"
         if not path.exists():
+            if self.address:
+                raise typer.BadParameter("no API key: add --api-key, or set FOLIO_API_KEY")
+            if self.api_key:
+                raise typer.BadParameter("no server: add --address, or set FOLIO_ADDRESS")
             raise typer.BadParameter(
                 f"no server: run `folio up` in another terminal, name the folder of one that runs with --folder"
                 f" (it is not in {self.folder}), or set FOLIO_ADDRESS and FOLIO_API_KEY"

@@ -93,5 +93,5 @@ async def open_service(
 
 
 def _load_encoder(settings: ColbertSettings) -> Encoder:
-    encoder: Encoder = load(ENCODERS, settings.encoder).create(settings)
+    encoder: Encoder = load(ENCODERS, settings.encoder, "FOLIO_COLBERT_ENCODER").create(settings)
     return encoder

@@ -52,5 +52,5 @@ def _scorer(settings: CrossEncoderSettings) -> PairScorer:
             "no cross-encoder is configured: set RERANKER_URL or FOLIO_CROSSENCODER_PROVIDER,"
             " or do not start this service (replies then say that its step was skipped)"
         )
-    scorer: PairScorer = load(SCORERS, name).create(settings)
+    scorer: PairScorer = load(SCORERS, name, "FOLIO_CROSSENCODER_PROVIDER").create(settings)
     return scorer

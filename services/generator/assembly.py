@@ -64,8 +64,10 @@ def assemble(settings: GeneratorSettings, models: Models) -> Parts:
         fallback=fallback,
         rewriter=_rewriter(settings, model),
         expander=_expander(settings, model),
-        judge=load(JUDGES, settings.judge).create(settings, models) if settings.judge else None,
-        web=load(WEB_SEARCHES, settings.web_search).create(settings, models)
+        judge=load(JUDGES, settings.judge, "FOLIO_JUDGE").create(settings, models)
+        if settings.judge
+        else None,
+        web=load(WEB_SEARCHES, settings.web_search, "FOLIO_WEB_SEARCH").create(settings, models)
         if settings.web_search
         else None,
         rewrites_with_model=model is not None and settings.rewrite_with_model,
@@ -77,7 +79,9 @@ def _generator(
     settings: GeneratorSettings, model: LanguageModel | None, fallback: Generator | None
 ) -> Generator:
     if model is None:
-        generator: Generator = load(GENERATORS, settings.generator).create(settings)
+        generator: Generator = load(GENERATORS, settings.generator, "FOLIO_GENERATOR").create(
+            settings
+        )
         return generator
     if fallback is None:
         return ModelGenerator(model)
@@ -99,7 +103,7 @@ def _fallback(settings: GeneratorSettings, models: Models) -> Generator | None:
         raise FailedPrecondition("FOLIO_GENERATOR_FALLBACK names the generator itself")
     if name in PROVIDERS:
         return ModelGenerator(models.open(name, model))
-    generator: Generator = load(GENERATORS, name).create(settings)
+    generator: Generator = load(GENERATORS, name, "FOLIO_GENERATOR_FALLBACK").create(settings)
     return generator
 
 

@@ -44,7 +44,7 @@ async def add_model(admin_url: str) -> str:
     """Vectors of the model in the settings, for every chunk; says how many were made."""
     settings = RetrieverSettings.load()
     embedder: Embedder = await asyncio.to_thread(
-        load(EMBEDDERS, settings.embedder).create, settings
+        load(EMBEDDERS, settings.embedder, "FOLIO_EMBEDDER").create, settings
     )
     try:
         made = await embedding_column.add(

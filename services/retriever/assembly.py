@@ -25,7 +25,7 @@ from services.rpc.providers import load
 async def open_service(settings: RetrieverSettings) -> AsyncIterator["Service"]:
     """Everything that a retriever needs, closed at the end. FailedPrecondition if a gate is shut."""
     embedder: Embedder = await asyncio.to_thread(
-        load(EMBEDDERS, settings.embedder).create, settings
+        load(EMBEDDERS, settings.embedder, "FOLIO_EMBEDDER").create, settings
     )
     limits = ParseLimits(workers=settings.parser_workers, max_bytes=settings.max_file_bytes)
     parser = ParserPool(limits)

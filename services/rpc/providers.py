@@ -33,15 +33,16 @@ def entry(
     )
 
 
-def load(providers: Mapping[str, str], name: str) -> Any:
-    """What `providers[name]` ("module:attribute") points to, imported now.
+def load(providers: Mapping[str, str], name: str, variable: str = "") -> Any:
+    """What `providers[name]` ("module:attribute") points to, imported now; `variable` is where `name` comes from.
 
     FailedPrecondition if the name is unknown (lists what there is) or its SDK is not installed (names it).
     """
     target = providers.get(name)
     if target is None:
+        where = f"{variable}: " if variable else ""
         raise FailedPrecondition(
-            f"there is no provider '{name}'; choose one of: {', '.join(sorted(providers))}"
+            f"{where}there is no provider '{name}'; choose one of: {', '.join(sorted(providers))}"
         )
     module, _, attribute = target.partition(":")
     try:

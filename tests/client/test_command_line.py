@@ -112,6 +112,32 @@ def test_a_gateway_on_this_machine_is_not_sought_through_a_proxy(
     assert "127.0.0.1:9:" in run(*NOWHERE, "status")[1]
 
 
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ([], "run `folio up` in another terminal"),
+        (["--address", "127.0.0.1:9"], "no API key: add --api-key"),
+        (["--api-key", "k"], "no server: add --address"),
+    ],
+)
+def test_what_is_missing_to_call_a_gateway_is_named(
+    given: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("FOLIO_ADDRESS", "FOLIO_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    code, said = run("--folder", str(tmp_path), *given, "status")
+    assert code == 2
+    assert says in said
+
+
+@pytest.mark.parametrize("written", ["yesterday", "1.2.2025", "20250131", "2025-02-30"])
+def test_a_date_is_checked_before_any_call(written: str) -> None:
+    for arguments in (["ask", "q", "--from"], ["search", "q", "--until"]):
+        code, said = run(*NOWHERE, *arguments, written)
+        assert code == 2
+        assert "a date as 2025-01-31" in said
+
+
 def test_what_cannot_be_a_key_is_refused_before_any_call() -> None:
     code, said = run("--address", "127.0.0.1:9", "--api-key", "schl\u00fcssel", "status")
     assert code == 2

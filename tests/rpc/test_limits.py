@@ -64,8 +64,8 @@ def test_shares_of_a_deadline_leave_a_margin_and_end() -> None:
 
 
 def test_an_unknown_provider_lists_what_there_is() -> None:
-    with pytest.raises(FailedPrecondition, match="choose one of: a, b"):
-        load({"a": "x:y", "b": "x:z"}, "c")
+    with pytest.raises(FailedPrecondition, match=r"^FOLIO_C: there is no .* choose one of: a, b"):
+        load({"a": "x:y", "b": "x:z"}, "c", "FOLIO_C")
 
 
 def test_a_provider_without_its_package_names_the_extra(
