@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -165,6 +166,16 @@ class Suite:
             self._lock.close()
             self._lock = None
         self._reserved.close()
+
+    def remarks(self) -> list[str]:
+        """What the services say of variables that are set, such as that a name has changed: before they log."""
+        said: dict[str, None] = {}
+        for service in self.services:
+            with service.log.open(encoding="utf-8", errors="replace") as lines:
+                for line in takewhile(lambda line: not line.startswith("{"), lines):
+                    if line.partition(" ")[0] in self._environment:
+                        said[line.strip()] = None
+        return list(said)
 
     def dead(self) -> list[Service]:
         """Services whose process has ended by itself."""

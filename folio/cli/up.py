@@ -1,5 +1,6 @@
 """`folio up`: the whole suite in the foreground."""
 
+import shlex
 import signal
 import sys
 import threading
@@ -71,19 +72,22 @@ def _handle(handlers: Mapping[signal.Signals, Handler]) -> dict[signal.Signals, 
 
 
 def _greet(suite: Suite) -> None:
-    """Says where it is, and what to type next."""
+    """Says where it is, what is to be said of the settings, and what to type next."""
+    for remark in suite.remarks():
+        show.errors.print(f"[yellow]{escape(show.plain(remark))}[/]")
     show.console.print(f"Folio is up on [bold]{suite.client.address}[/]; Ctrl-C stops it.")
     names = ", ".join(suite.client.keys)
     show.console.print(
         f"keys for {escape(names)} are in {escape(str(suite.folder / 'client.json'))}"
     )
-    command = sys.argv[0]
-    if Path(command).name == "__main__.py":
-        command = f"{sys.executable} -m folio.cli"
+    words = [sys.argv[0]]
+    if Path(sys.argv[0]).name == "__main__.py":
+        words = [sys.executable, "-m", "folio.cli"]
     if suite.folder != DEFAULT_FOLDER.resolve():
-        command += f" --folder {suite.folder}"
+        words += ["--folder", str(suite.folder)]
     if len(suite.client.keys) > 1:
-        command += " -o ORGANIZATION"
+        words += ["-o", "ORGANIZATION"]
+    command = shlex.join(words)
     show.console.print("in another terminal:", style="dim")
     show.console.print(f"  {escape(command)} ingest FOLDER", soft_wrap=True)
     show.console.print(f"  {escape(command)} ask 'a question'", soft_wrap=True)

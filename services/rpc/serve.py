@@ -14,7 +14,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from services.rpc import logs, telemetry
-from services.rpc.errors import FolioError
+from services.rpc.errors import FailedPrecondition, FolioError
 from services.rpc.interceptors import Authenticator, CallInterceptor, service_authenticator
 from services.rpc.settings import ServerSettings
 
@@ -82,7 +82,10 @@ class RunningServer:
 async def start(
     settings: ServerSettings, register: Register, authenticate: Authenticator
 ) -> RunningServer:
-    """A listening server whose services are NOT_SERVING until somebody says otherwise."""
+    """A listening server whose services are NOT_SERVING until somebody says otherwise.
+
+    FailedPrecondition if it cannot have its address.
+    """
     interceptor = CallInterceptor(authenticate, settings.max_call_seconds)
     server = grpc.aio.server(
         interceptors=[interceptor],
@@ -97,11 +100,16 @@ async def start(
         [*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server
     )
     credentials = server_credentials(settings)
-    port = (
-        server.add_secure_port(settings.listen, credentials)
-        if credentials
-        else server.add_insecure_port(settings.listen)
-    )
+    try:
+        port = (
+            server.add_secure_port(settings.listen, credentials)
+            if credentials
+            else server.add_insecure_port(settings.listen)
+        )
+    except RuntimeError:
+        raise FailedPrecondition(
+            f"cannot listen on {settings.listen} (FOLIO_LISTEN): another program does, or it is no address of ours"
+        ) from None
     running = RunningServer(server, interceptor, checks, names, port)
     await checks.set("", SERVING)
     await running.set_serving(False)

@@ -36,7 +36,9 @@ def folder(data_folders: Callable[[], Path]) -> Path:
 
 @pytest.fixture(scope="module")
 def suite(folder: Path) -> Iterator[Suite]:
-    with Suite(folder, ["acme", "globex"], port=0) as running:
+    # The default, by its former name.
+    former = {"FOLIO_PARENTS": "true"}
+    with Suite(folder, ["acme", "globex"], port=0, environment=former) as running:
         with Folio(running.client.address, running.client.keys["acme"]) as acme:
             *_, last = acme.ingest(HANDBOOK, collection="people", kind="handbook")
             assert last.result.document.status == document_pb2.DOCUMENT_STATUS_READY
@@ -51,6 +53,11 @@ def acme(suite: Suite) -> Iterator[Folio]:
 
 def ranking(response: gateway_pb2.SearchResponse) -> list[int]:
     return [result.chunk.id for result in response.results]
+
+
+def test_a_former_name_of_a_setting_is_told(suite: Suite) -> None:
+    (remark,) = suite.remarks()
+    assert remark.startswith("FOLIO_PARENTS is now called FOLIO_PASSAGES;")
 
 
 def test_an_answer_can_be_checked_on_the_page(acme: Folio) -> None:

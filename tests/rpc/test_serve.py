@@ -17,7 +17,7 @@ from folio.client import OPTIONS
 from folio.gateway.v1 import gateway_pb2
 from services.rpc import deadline, identity, telemetry
 from services.rpc.channels import open_channel
-from services.rpc.errors import FolioError, ResourceExhausted
+from services.rpc.errors import FailedPrecondition, FolioError, ResourceExhausted
 from services.rpc.identity import Principal
 from services.rpc.serve import start
 from services.rpc.settings import ServerSettings
@@ -353,7 +353,7 @@ async def test_stop_waits_for_the_clean_up_of_handlers() -> None:
 async def test_two_servers_cannot_share_a_port() -> None:
     first = await start(SETTINGS, Probe(lambda: "").register, lambda metadata: ACME)
     taken = SETTINGS.model_copy(update={"listen": f"127.0.0.1:{first.port}"})
-    with pytest.raises(RuntimeError):
+    with pytest.raises(FailedPrecondition, match=f"cannot listen on 127.0.0.1:{first.port}"):
         await start(taken, Probe(lambda: "").register, lambda metadata: ACME)
     await first.stop(0)
 
