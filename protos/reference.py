@@ -52,7 +52,6 @@ WORDS = {
     "gt": "more than {}",
     "lt": "less than {}",
     "unique": "no entry twice",
-    "defined_only": "one of its values",
     "not_in": "not {}",
     "uuid": "a UUID",
 }
@@ -192,6 +191,8 @@ def _words(rule: rules.FieldRules) -> Iterator[str]:
     for name, value in told.items():
         if name == "items":
             yield from (f"each {words}" for words in _words(value))
+        elif name == "defined_only":
+            continue  # The field's type says it.
         elif name == "pattern":
             yield f"matches `{value}`".replace("|", "\\|")
         elif name in WORDS:

@@ -215,22 +215,33 @@ class StepToggles(_message.Message):
     EXACT_FIELD_NUMBER: _builtins.int
     TYPOS_FIELD_NUMBER: _builtins.int
     dense: Global___Toggle.ValueType
+    """The search by vectors."""
     sparse: Global___Toggle.ValueType
+    """The search by words (BM25)."""
     colbert: Global___Toggle.ValueType
+    """Ranking by late interaction."""
     crossencoder: Global___Toggle.ValueType
+    """Ranking by a cross-encoder, where one runs."""
     rewrite: Global___Toggle.ValueType
+    """A question that follows others is searched as one that stands alone."""
     synonyms: Global___Toggle.ValueType
+    """The search also tries synonyms of words of the question."""
     multi_query: Global___Toggle.ValueType
+    """The search also tries other wordings of the question, by a language model."""
     hyde: Global___Toggle.ValueType
+    """The search also tries an answer that a language model imagines."""
     scope: Global___Toggle.ValueType
     """A scope found in the question is applied as a filter. Off: the question is not looked at for one."""
     passages: Global___Toggle.ValueType
     """The sections around the hits are read. Off: only the hits themselves."""
     judge: Global___Toggle.ValueType
+    """A model judges whether the quotes support each sentence, where the generator has one."""
     web: Global___Toggle.ValueType
+    """Where the documents do not answer, the web is searched, if a rule of the operator allows it."""
     exact: Global___Toggle.ValueType
     """Exact late interaction over everything, instead of dense and sparse search."""
     typos: Global___Toggle.ValueType
+    """Words of the question that no document holds are searched as the words they resemble too."""
     def __init__(
         self,
         *,

@@ -274,7 +274,7 @@ class SearchRequest(_message.Message):
     max_per_document: _builtins.int
     """At most this many hits of one document; 0 for no bound."""
     without_typos: _builtins.bool
-    """Find words that are spelt wrong, by trigrams."""
+    """Leave out the words that misspelt ones resemble, which are found by trigrams."""
     @_builtins.property
     def queries(self) -> _containers.RepeatedCompositeFieldContainer[Global___Query]:
         """The question first; each gives a dense and a sparse list, and all lists are fused."""
