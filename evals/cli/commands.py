@@ -194,7 +194,12 @@ def gate(
         Path | None,
         typer.Argument(exists=True, dir_okay=False, help="summary of a run; default: make a run"),
     ] = None,
-    baseline: Annotated[Path, typer.Option(help="baseline to compare with")] = evaluation.BASELINE,
+    baseline: Annotated[
+        Path,
+        typer.Option(
+            help="baseline to compare with", show_default="evals/baseline.json of the checkout"
+        ),
+    ] = evaluation.BASELINE,
     update: Annotated[bool, typer.Option(help="make this the baseline instead")] = False,
     tolerance: Annotated[
         float, typer.Option(min=0, help="how far a mean may fall")
@@ -225,7 +230,10 @@ def make(
     folder: Annotated[
         Path, typer.Option(help="folder for the data of the suite that is started")
     ] = evaluation.FOLDER,
-    results: Annotated[Path, typer.Option(help="folder of the results")] = evaluation.RESULTS,
+    results: Annotated[
+        Path,
+        typer.Option(help="folder of the results", show_default="docs/results of the checkout"),
+    ] = evaluation.RESULTS,
     concurrency: Concurrency = 2,
     fresh: Fresh = True,
     quick: Quick = False,

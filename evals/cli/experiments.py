@@ -48,7 +48,11 @@ def public(
     data: Annotated[
         Path,
         typer.Option(
-            envvar="FOLIO_DATA", exists=True, file_okay=False, help="folder of the public data"
+            envvar="FOLIO_DATA",
+            exists=True,
+            file_okay=False,
+            show_default="shared/data beside the checkout",
+            help="folder of the public data",
         ),
     ] = connection.PUBLIC_DATA,
     answers: Annotated[

@@ -107,11 +107,16 @@ def parse_toggles(on: list[str], off: list[str]) -> messages.Steps:
         raise typer.BadParameter(str(error)) from None
 
 
+STEPS = ", ".join(sorted(messages.Steps.__optional_keys__))
 With = Annotated[
-    list[str], typer.Option("--with", metavar="STEP", help="turn a step on; may be repeated")
+    list[str],
+    typer.Option("--with", metavar="STEP", help=f"turn a step on; may be repeated: {STEPS}"),
 ]
 Without = Annotated[
-    list[str], typer.Option("--without", metavar="STEP", help="turn a step off; may be repeated")
+    list[str],
+    typer.Option(
+        "--without", metavar="STEP", help="turn a step off, one of those; may be repeated"
+    ),
 ]
 Collections = Annotated[list[str], typer.Option("--collection", help="only these; may be repeated")]
 Kinds = Annotated[list[str], typer.Option("--kind", help="only these; may be repeated")]

@@ -12,7 +12,7 @@ from folio.formats import MediaType
 from services.retriever.parsing.worker import PARSERS
 
 ROOT = Path(__file__).resolve().parents[3]
-PARSER = '''"""CSV to text: a line for each row, its cells between bars."""
+PARSER = '''"""Rows to text: a line for each, its cells between bars."""
 
 import csv
 
@@ -34,7 +34,7 @@ def parse(
     text = clean("\\n".join(" | ".join(row) for row in csv.reader(raw.splitlines()))).text
     pages = (Page(0, "1", text, 0),)
     whole = sections.build((), len(text))
-    return ParsedDocument(MediaType.CSV, hints.title_of(), pages, whole, warnings=warnings)
+    return ParsedDocument(MediaType.ROWS, hints.title_of(), pages, whole, warnings=warnings)
 '''
 USE = """
 import asyncio
@@ -74,19 +74,23 @@ def test_a_new_format_by_the_recipe(tmp_path: Path) -> None:
     add_line(
         tmp_path / "folio/formats.py",
         '    TEXT = "text/plain", "plain text", ".txt"\n',
-        '    CSV = "text/csv", "CSV", ".csv"\n',
+        '    ROWS = "text/x-rows", "rows", ".rows"\n',
     )
     parsing = tmp_path / "services/retriever/parsing"
-    add_line(parsing / "worker.py", "import html,", " csv,")
+    add_line(
+        parsing / "worker.py",
+        "Answer = tuple[wire.Message, bytes]\n",
+        "from services.retriever.parsing import rows\n",
+    )
     add_line(
         parsing / "worker.py",
         "    MediaType.TEXT: plain.parse,\n",
-        "    MediaType.CSV: csv.parse,\n",
+        "    MediaType.ROWS: rows.parse,\n",
     )
-    (parsing / "csv.py").write_text(PARSER)
+    (parsing / "rows.py").write_text(PARSER)
 
     (tmp_path / "files").mkdir()
-    (tmp_path / "files" / "prices.csv").write_text('part,price\nP-2041,"17,50"\n')
+    (tmp_path / "files" / "prices.rows").write_text('part,price\nP-2041,"17,50"\n')
     done = subprocess.run(
         [sys.executable, "-c", USE, "files"],
         cwd=tmp_path,
@@ -95,4 +99,4 @@ def test_a_new_format_by_the_recipe(tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    assert done.stdout == "text/csv prices part | price\nP-2041 | 17,50\n"
+    assert done.stdout == "text/x-rows prices part | price\nP-2041 | 17,50\n"
