@@ -3,7 +3,7 @@
 import pytest
 
 from folio.cli import show
-from folio.common.v1 import document_pb2
+from folio.common.v1 import document_pb2, step_pb2
 from folio.gateway.v1 import gateway_pb2
 
 
@@ -63,3 +63,16 @@ def test_a_thing_and_two_things() -> None:
         "1 page",
         "2,000 pages",
     ]
+
+
+def test_the_time_of_a_step_that_failed_is_told() -> None:
+    failed = step_pb2.StepReport(
+        step=step_pb2.STEP_COLBERT,
+        status=step_pb2.STEP_STATUS_DEGRADED,
+        reason="too slow",
+        elapsed_ms=15000.4,
+    )
+    skipped = step_pb2.StepReport(step=step_pb2.STEP_WEB, status=step_pb2.STEP_STATUS_SKIPPED)
+    assert show.steps([failed, skipped], 15010).plain == (
+        "steps  colbert degraded after 15000 ms (too slow)  web skipped  total 15010 ms"
+    )
