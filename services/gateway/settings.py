@@ -154,7 +154,7 @@ class GatewaySettings(ServerSettings):
         validation_alias="RAG_ANSWER_THRESHOLD",
         ge=0,
         le=1,
-        description="probability below which to abstain; 0: never; unset: the calibration's own",
+        description="probability below which to abstain; 0: leave that to the generator; unset: the calibration's own",
     )
     calibration: Path = Field(
         DEFAULT_CALIBRATION, description="folder of calibration files, one JSON per model"

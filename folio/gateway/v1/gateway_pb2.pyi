@@ -281,8 +281,8 @@ class AskRequest(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     question: _builtins.str
     answer_threshold: _builtins.float
-    """Answer from this probability on that the documents answer; unset: the configured threshold. 0 answers whatever the
-    probability, wherever the search found anything.
+    """Answer from this probability on that the documents answer; unset: the configured threshold. 0 asks the generator
+    wherever the search found anything, whatever the probability; it may still abstain.
     """
     trace: _builtins.bool
     """Add the ranking of every step that ranks to the reply."""
