@@ -14,6 +14,7 @@ from folio.generator.v1 import generator_pb2
 from folio.rerank.v1 import rerank_pb2
 from folio.retriever.v1 import retriever_pb2
 from folio.words import word
+from services.gateway.steps import generate, rerank
 from services.rpc.errors import (
     FolioError,
     Internal,
@@ -53,10 +54,13 @@ async def test_a_dead_colbert_leaves_the_order_of_the_search(suite: Suite) -> No
     assert list(suite.script.request("retriever.GetPassages").chunk_ids) == [2, 1]
 
 
-async def test_a_slow_colbert_is_left_and_the_answer_is_in_time(suite: Suite) -> None:
+async def test_a_slow_colbert_is_left_and_the_answer_is_in_time(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rerank, "PART", 0.1)
     entered, cancelled = asyncio.Event(), asyncio.Event()
     suite.script.on["colbert.Rerank"] = forever(entered, cancelled)
-    reply = await suite.call("Ask", ask(), timeout=3)
+    reply = await suite.call("Ask", ask(), timeout=30)
     assert reply.WhichOneof("outcome") == "answered"
     assert report(reply, "colbert").reason.startswith("DEADLINE_EXCEEDED")
     await cancelled.wait()
@@ -82,10 +86,13 @@ async def test_a_dead_generator_gives_the_sources_and_says_why(suite: Suite) -> 
     assert logged.outcome == query_pb2.OUTCOME_UNAVAILABLE
 
 
-async def test_a_slow_generator_gives_the_sources_in_time(suite: Suite) -> None:
+async def test_a_slow_generator_gives_the_sources_in_time(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generate, "PART", 0.1)
     entered, cancelled = asyncio.Event(), asyncio.Event()
     suite.script.on["generator.Answer"] = forever(entered, cancelled)
-    reply = await suite.call("Ask", ask(), timeout=3)
+    reply = await suite.call("Ask", ask(), timeout=30)
     assert outage(reply) == "slow"
     assert report(reply, "generate").reason.startswith("DEADLINE_EXCEEDED")
     await cancelled.wait()
