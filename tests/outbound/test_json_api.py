@@ -81,7 +81,7 @@ async def test_a_server_that_drips_is_left_when_the_time_is_over() -> None:
     async with provider(drip) as spoken:
         api = JsonApi("the server", spoken.url)
         with pytest.raises(TimeoutError):
-            await api.get("/", 0.3)
+            await api.get("/", 1.0)
         with pytest.raises(DeadlineExceeded):
             await retrying("the server", lambda seconds: api.get("/", seconds), Deadline.after(0.3))
         await spoken.closed_early.wait()
