@@ -1,6 +1,5 @@
-"""JSON over HTTP, for APIs that need no SDK: one try, bounded in time and size."""
+"""JSON over HTTP, for APIs that need no SDK: one try, bounded in size; `retries.retrying` bounds its time."""
 
-import asyncio
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -42,38 +41,32 @@ class JsonApi:
         self.name = name
         self._advice = advice
         self._max_bytes = max_bytes
-        # No timeout of httpx's: each bounds one read, and a server that drips would never meet it.
+        # No timeout of httpx's: each bounds one read, and a server that drips would never meet it. Nor one around a
+        # call here: two that end together cancel twice, and httpcore leaves the connection open.
         self._http = httpx.AsyncClient(
             base_url=base_url.rstrip("/"), headers=headers, timeout=None, trust_env=trust_env
         )
 
-    async def get(
-        self, path: str, seconds: float, parameters: Mapping[str, str] | None = None
-    ) -> Answer:
-        """Raises FolioError, and TimeoutError when `seconds` have passed (see retries.retrying)."""
-        return await self._send(self._http.build_request("GET", path, params=parameters), seconds)
+    async def get(self, path: str, parameters: Mapping[str, str] | None = None) -> Answer:
+        """Raises FolioError."""
+        return await self._send(self._http.build_request("GET", path, params=parameters))
 
-    async def post(
-        self, path: str, body: object, seconds: float, reads: Reads | None = None
-    ) -> Answer:
+    async def post(self, path: str, body: object, reads: Reads | None = None) -> Answer:
         """As `get`. `reads` is asked before the table what a status that is no success means."""
-        return await self._send(self._http.build_request("POST", path, json=body), seconds, reads)
+        return await self._send(self._http.build_request("POST", path, json=body), reads)
 
     async def close(self) -> None:
         """Ends the connections."""
         await self._http.aclose()
 
-    async def _send(
-        self, request: httpx.Request, seconds: float, reads: Reads | None = None
-    ) -> Answer:
+    async def _send(self, request: httpx.Request, reads: Reads | None = None) -> Answer:
         try:
-            async with asyncio.timeout(seconds):
-                response = await self._http.send(request, stream=True)
-                try:
-                    self._check(response, reads)
-                    body = await self._read(response)
-                finally:
-                    await response.aclose()
+            response = await self._http.send(request, stream=True)
+            try:
+                self._check(response, reads)
+                body = await self._read(response)
+            finally:
+                await response.aclose()
         except httpx.DecodingError:
             raise unreadable(self.name, "a body that cannot be decompressed") from None
         except httpx.HTTPError:

@@ -246,7 +246,7 @@ async def test_a_stream_cut_at_any_event_is_never_complete(kept: int, cut: bool)
 async def test_a_stream_that_stalls_ends_with_the_deadline() -> None:
     async with provider(events(START, *ANSWER, wait_s=30)) as spoken:
         _, result = await ask(spoken, seconds=3.0)
-        await spoken.closed_early.wait()
+        assert await spoken.left()
     assert result.finish is Finish.CUT_SHORT
     async with provider(events(START, wait_s=30)) as spoken:
         with pytest.raises(DeadlineExceeded):

@@ -175,7 +175,7 @@ async def test_a_cut_stream_is_never_complete(kept: int, cut: bool) -> None:
 async def test_a_stream_that_stalls_ends_with_the_deadline() -> None:
     async with provider(lines(*TEXT, wait_s=30)) as spoken:
         _, result = await ask(spoken, seconds=3.0)
-        await spoken.closed_early.wait()
+        assert await spoken.left()
     assert result.finish is Finish.CUT_SHORT
     async with provider(Reply(wait_s=30)) as spoken:
         with pytest.raises(DeadlineExceeded):

@@ -141,6 +141,7 @@ async def test_the_deadline_holds(name: str) -> None:
     async with provider(Reply(wait_s=30)) as spoken:
         with pytest.raises(DeadlineExceeded):
             await searches(spoken.url)[name].search("q", 5, Deadline.after(0.6))
+        assert await spoken.left()
 
 
 @pytest.mark.parametrize(

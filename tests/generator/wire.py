@@ -41,8 +41,16 @@ class Provider:
         self.replies = list(replies)
         self.received: list[Received] = []
         self.url = ""
-        self.closed_early = asyncio.Event()
+        # Set once it is known whether the client hung up within an answer.
+        self._known = asyncio.Event()
+        self._hung_up = False
         self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+
+    async def left(self) -> bool:
+        """Whether the client left an answer before its end; waits until that is known, or the client never asked."""
+        if self.received:
+            await self._known.wait()
+        return self._hung_up or not self.received
 
     async def close(self) -> None:
         """Hangs up on everybody."""
@@ -59,7 +67,7 @@ class Provider:
             while await self._one(reader, writer):
                 pass
         except (ConnectionError, asyncio.IncompleteReadError):
-            self.closed_early.set()
+            self._tell(hung_up=True)
         finally:
             writer.close()
             del self._open[task]
@@ -96,10 +104,13 @@ class Provider:
         """Sends nothing for a while, and notices a client that hangs up."""
         try:
             async with asyncio.timeout(seconds):
-                if await reader.read(1) == b"":
-                    self.closed_early.set()
+                self._tell(hung_up=await reader.read(1) == b"")
         except TimeoutError:
-            return
+            self._tell(hung_up=False)
+
+    def _tell(self, *, hung_up: bool) -> None:
+        self._hung_up = hung_up
+        self._known.set()
 
 
 @asynccontextmanager

@@ -43,7 +43,7 @@ class TeiScorer:
     async def start(self) -> None:
         """Reads the server's own account of its model. FailedPrecondition where it is no reranker."""
         info, _ = await retrying(
-            _NAME, lambda seconds: self._api.get("/info", seconds), Deadline.after(_START_S)
+            _NAME, lambda seconds: self._api.get("/info"), Deadline.after(_START_S)
         )
         if not isinstance(info, dict):
             raise unreadable(_NAME, "a description of itself that is not a JSON object")
@@ -69,7 +69,7 @@ class TeiScorer:
             "return_text": False,
             "truncate": truncate,
         }
-        answer, _ = await self._api.post("/rerank", body, seconds, None if truncate else _too_long)
+        answer, _ = await self._api.post("/rerank", body, None if truncate else _too_long)
         try:
             scored = [
                 # JSON has no NaN; a server that has one sends null.

@@ -17,7 +17,7 @@ async def fetch(
     One try: each would send the query out again, and the ledger of what left is written once.
     """
     found, sent = await retrying(
-        api.name, lambda seconds: api.get(path, seconds, parameters), deadline, attempts=1
+        api.name, lambda seconds: api.get(path, parameters), deadline, attempts=1
     )
     if not isinstance(found, dict):
         raise unreadable(api.name, "JSON that is not an object")

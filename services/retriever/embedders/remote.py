@@ -88,7 +88,7 @@ class RemoteEmbedder(ABC):
         """The decoded answer, in tries inside the caller's deadline. Raises FolioError."""
         answer = await retrying(
             NAME,
-            lambda seconds: self._api.post(path, body, seconds),
+            lambda seconds: self._api.post(path, body),
             deadline.current(),
             longest_s=LONGEST_TRY_S,
         )
