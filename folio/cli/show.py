@@ -176,8 +176,9 @@ def steps(reports: Iterable[step_pb2.StepReport], total_ms: float) -> Text:
         if report.status == step_pb2.STEP_STATUS_RAN:
             line.append(f" {report.elapsed_ms:.0f} ms", style="dim")
         else:
-            # What a step that did not answer took is missed in the total otherwise.
-            took = f" after {report.elapsed_ms:.0f} ms" if report.elapsed_ms >= 1 else ""
+            # What a step that failed took is missed in the total otherwise.
+            failed = report.status == step_pb2.STEP_STATUS_DEGRADED
+            took = f" after {report.elapsed_ms:.0f} ms" if failed else ""
             why = f" ({report.reason})" if report.reason else ""
             line.append(f" {what}{took}{why}", style="dim")
         line.append("  ")

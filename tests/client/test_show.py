@@ -72,7 +72,9 @@ def test_the_time_of_a_step_that_failed_is_told() -> None:
         reason="too slow",
         elapsed_ms=15000.4,
     )
-    skipped = step_pb2.StepReport(step=step_pb2.STEP_WEB, status=step_pb2.STEP_STATUS_SKIPPED)
+    skipped = step_pb2.StepReport(
+        step=step_pb2.STEP_WEB, status=step_pb2.STEP_STATUS_SKIPPED, elapsed_ms=2.0
+    )
     assert show.steps([failed, skipped], 15010).plain == (
         "steps  colbert degraded after 15000 ms (too slow)  web skipped  total 15010 ms"
     )
