@@ -7,7 +7,6 @@ A statement is a question with its answer; a false one carries another answer of
 another paragraph. Nothing of WiCE or CLAPnq is trained on.
 """
 
-import argparse
 import gzip
 import json
 import random
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evals.training.fit_extractive import auc, logistic
+from evals.training.fit_extractive import auc, logistic, run
 from services.generator.judges.alignment import FEATURES, AlignmentJudge, features
 from services.minilm.model import MiniLM
 
@@ -110,22 +109,5 @@ def measure(data: Path, count: int) -> None:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("command", choices=("fit", "measure"))
-    parser.add_argument("data", type=Path)
-    parser.add_argument("out", type=Path, nargs="?")
-    parser.add_argument("--count", type=int, default=1200)
-    arguments = parser.parse_args()
-    if arguments.command == "fit":
-        if arguments.out is None:
-            parser.error("fit needs the file to write")
-        fit(arguments.data, arguments.out, arguments.count)
-    else:
-        measure(arguments.data, arguments.count)
-
-
 if __name__ == "__main__":
-    main()
+    run(__doc__, 1200, fit, measure)

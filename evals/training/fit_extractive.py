@@ -12,7 +12,7 @@ articles that the reader (evals/training/fit_reader.py) was not trained on: on t
 import argparse
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -340,14 +340,20 @@ def _right(said: str, answers: tuple[str, ...]) -> float:
     return float(any(" ".join(answer.split()) in said for answer in answers))
 
 
-def main() -> None:
+def run(
+    description: str | None,
+    count: int,
+    fit: Callable[[Path, Path, int], None],
+    measure: Callable[[Path, int], None],
+) -> None:
+    """The command line of a program that fits weights: `fit DATA OUT`, `measure DATA`, over so many examples."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("command", choices=("fit", "measure"))
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path, nargs="?")
-    parser.add_argument("--count", type=int, default=720)
+    parser.add_argument("--count", type=int, default=count)
     arguments = parser.parse_args()
     if arguments.command == "fit":
         if arguments.out is None:
@@ -358,4 +364,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, 720, fit, measure)
