@@ -23,6 +23,44 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class _PageKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _PageKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_PageKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    PAGE_KIND_UNSPECIFIED: _PageKind.ValueType  # 0
+    PAGE_KIND_PAGE: _PageKind.ValueType  # 1
+    """A sheet of paper, as in a PDF."""
+    PAGE_KIND_SLIDE: _PageKind.ValueType  # 2
+    PAGE_KIND_SHEET: _PageKind.ValueType  # 3
+    """Of a workbook; its label is its name."""
+    PAGE_KIND_CHAPTER: _PageKind.ValueType  # 4
+    PAGE_KIND_ROWS: _PageKind.ValueType  # 5
+    """A block of rows of a table that is a whole file."""
+    PAGE_KIND_MESSAGE: _PageKind.ValueType  # 6
+    """An e-mail, or a message that one holds."""
+    PAGE_KIND_NONE: _PageKind.ValueType  # 7
+    """The file has no pages: a place in it is named by its heading."""
+
+class PageKind(_PageKind, metaclass=_PageKindEnumTypeWrapper):
+    """What the pages of a file are: what `page` counts and `page_label` names."""
+
+PAGE_KIND_UNSPECIFIED: PageKind.ValueType  # 0
+PAGE_KIND_PAGE: PageKind.ValueType  # 1
+"""A sheet of paper, as in a PDF."""
+PAGE_KIND_SLIDE: PageKind.ValueType  # 2
+PAGE_KIND_SHEET: PageKind.ValueType  # 3
+"""Of a workbook; its label is its name."""
+PAGE_KIND_CHAPTER: PageKind.ValueType  # 4
+PAGE_KIND_ROWS: PageKind.ValueType  # 5
+"""A block of rows of a table that is a whole file."""
+PAGE_KIND_MESSAGE: PageKind.ValueType  # 6
+"""An e-mail, or a message that one holds."""
+PAGE_KIND_NONE: PageKind.ValueType  # 7
+"""The file has no pages: a place in it is named by its heading."""
+Global___PageKind: _TypeAlias = PageKind  # noqa: Y015
+
 class _DocumentStatus:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -114,6 +152,9 @@ class Chunk(_message.Message):
     CHAR_END_FIELD_NUMBER: _builtins.int
     SHA256_FIELD_NUMBER: _builtins.int
     TOKEN_COUNT_FIELD_NUMBER: _builtins.int
+    PAGE_KIND_FIELD_NUMBER: _builtins.int
+    CELLS_FIELD_NUMBER: _builtins.int
+    READING_FIELD_NUMBER: _builtins.int
     id: _builtins.int
     document_id: _builtins.int
     section_id: _builtins.int
@@ -136,6 +177,11 @@ class Chunk(_message.Message):
     sha256: _builtins.str
     """SHA-256 of the file, hexadecimal."""
     token_count: _builtins.int
+    page_kind: Global___PageKind.ValueType
+    cells: _builtins.str
+    """Of rows of a sheet: their cells ("B12:D12")."""
+    reading: _builtins.str
+    """What is searched in place of the body, where that differs: a row of a table with its heads. Never quoted."""
     @_builtins.property
     def section_path(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     def __init__(
@@ -159,10 +205,13 @@ class Chunk(_message.Message):
         char_end: _builtins.int = ...,
         sha256: _builtins.str = ...,
         token_count: _builtins.int = ...,
+        page_kind: Global___PageKind.ValueType = ...,
+        cells: _builtins.str = ...,
+        reading: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "char_end", b"char_end", "char_start", b"char_start", "collection", b"collection", "document_id", b"document_id", "file_name", b"file_name", "id", b"id", "kind", b"kind", "ordinal", b"ordinal", "page_end", b"page_end", "page_label", b"page_label", "page_start", b"page_start", "published_on", b"published_on", "section_id", b"section_id", "section_path", b"section_path", "sha256", b"sha256", "title", b"title", "token_count", b"token_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "cells", b"cells", "char_end", b"char_end", "char_start", b"char_start", "collection", b"collection", "document_id", b"document_id", "file_name", b"file_name", "id", b"id", "kind", b"kind", "ordinal", b"ordinal", "page_end", b"page_end", "page_kind", b"page_kind", "page_label", b"page_label", "page_start", b"page_start", "published_on", b"published_on", "reading", b"reading", "section_id", b"section_id", "section_path", b"section_path", "sha256", b"sha256", "title", b"title", "token_count", b"token_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -193,6 +242,7 @@ class Document(_message.Message):
     UPDATED_AT_FIELD_NUMBER: _builtins.int
     ERROR_FIELD_NUMBER: _builtins.int
     ROOFTOP_ID_FIELD_NUMBER: _builtins.int
+    PAGE_KIND_FIELD_NUMBER: _builtins.int
     id: _builtins.int
     title: _builtins.str
     file_name: _builtins.str
@@ -213,6 +263,7 @@ class Document(_message.Message):
     """Why it failed, where status is FAILED."""
     rooftop_id: _builtins.int
     """The part of the organization it belongs to; 0 for all of it."""
+    page_kind: Global___PageKind.ValueType
     @_builtins.property
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
@@ -241,10 +292,11 @@ class Document(_message.Message):
         updated_at: _builtins.str = ...,
         error: _builtins.str = ...,
         rooftop_id: _builtins.int = ...,
+        page_kind: Global___PageKind.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunk_count", b"chunk_count", "collection", b"collection", "created_at", b"created_at", "empty_pages", b"empty_pages", "error", b"error", "file_name", b"file_name", "id", b"id", "kind", b"kind", "media_type", b"media_type", "page_count", b"page_count", "published_on", b"published_on", "rooftop_id", b"rooftop_id", "sha256", b"sha256", "size_bytes", b"size_bytes", "status", b"status", "title", b"title", "updated_at", b"updated_at", "version", b"version", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunk_count", b"chunk_count", "collection", b"collection", "created_at", b"created_at", "empty_pages", b"empty_pages", "error", b"error", "file_name", b"file_name", "id", b"id", "kind", b"kind", "media_type", b"media_type", "page_count", b"page_count", "page_kind", b"page_kind", "published_on", b"published_on", "rooftop_id", b"rooftop_id", "sha256", b"sha256", "size_bytes", b"size_bytes", "status", b"status", "title", b"title", "updated_at", b"updated_at", "version", b"version", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -289,9 +341,14 @@ class PageRegion(_message.Message):
     PAGE_FIELD_NUMBER: _builtins.int
     PAGE_LABEL_FIELD_NUMBER: _builtins.int
     RECTANGLES_FIELD_NUMBER: _builtins.int
+    PAGE_KIND_FIELD_NUMBER: _builtins.int
+    CELLS_FIELD_NUMBER: _builtins.int
     page: _builtins.int
     """Physical, 0-based."""
     page_label: _builtins.str
+    page_kind: Global___PageKind.ValueType
+    cells: _builtins.str
+    """In a sheet: "B12", or "B12:D12"."""
     @_builtins.property
     def rectangles(self) -> _containers.RepeatedCompositeFieldContainer[Global___Rectangle]: ...
     def __init__(
@@ -300,10 +357,12 @@ class PageRegion(_message.Message):
         page: _builtins.int = ...,
         page_label: _builtins.str = ...,
         rectangles: _abc.Iterable[Global___Rectangle] | None = ...,
+        page_kind: Global___PageKind.ValueType = ...,
+        cells: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["page", b"page", "page_label", b"page_label", "rectangles", b"rectangles"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cells", b"cells", "page", b"page", "page_kind", b"page_kind", "page_label", b"page_label", "rectangles", b"rectangles"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -279,6 +279,7 @@ class AskRequest(_message.Message):
     ANSWER_THRESHOLD_FIELD_NUMBER: _builtins.int
     TRACE_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    TABLE_ROWS_FIELD_NUMBER: _builtins.int
     question: _builtins.str
     answer_threshold: _builtins.float
     """Answer from this probability on that the documents answer; unset: the configured threshold. 0 asks the generator
@@ -288,6 +289,8 @@ class AskRequest(_message.Message):
     """Add the ranking of every step that ranks to the reply."""
     request_id: _builtins.str
     """Visible ASCII; made if empty."""
+    table_rows: _builtins.bool
+    """Add to every value that is read from a table the whole row that it stands in."""
     @_builtins.property
     def history(self) -> _containers.RepeatedCompositeFieldContainer[Global___Message]:
         """Oldest first; the last six are read."""
@@ -306,10 +309,11 @@ class AskRequest(_message.Message):
         answer_threshold: _builtins.float | None = ...,
         trace: _builtins.bool = ...,
         request_id: _builtins.str = ...,
+        table_rows: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_answer_threshold", b"_answer_threshold", "answer_threshold", b"answer_threshold", "filter", b"filter", "steps", b"steps"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_answer_threshold", b"_answer_threshold", "answer_threshold", b"answer_threshold", "filter", b"filter", "history", b"history", "question", b"question", "request_id", b"request_id", "steps", b"steps", "trace", b"trace"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_answer_threshold", b"_answer_threshold", "answer_threshold", b"answer_threshold", "filter", b"filter", "history", b"history", "question", b"question", "request_id", b"request_id", "steps", b"steps", "table_rows", b"table_rows", "trace", b"trace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__answer_threshold: _TypeAlias = _typing.Literal["answer_threshold"]  # noqa: Y015
     _WhichOneofArgType__answer_threshold: _TypeAlias = _typing.Literal["_answer_threshold", b"_answer_threshold"]  # noqa: Y015
@@ -361,6 +365,12 @@ class Citation(_message.Message):
     CHAR_END_FIELD_NUMBER: _builtins.int
     LOCATED_FIELD_NUMBER: _builtins.int
     REGIONS_FIELD_NUMBER: _builtins.int
+    PAGE_KIND_FIELD_NUMBER: _builtins.int
+    CELLS_FIELD_NUMBER: _builtins.int
+    HEADING_FIELD_NUMBER: _builtins.int
+    UNCERTAIN_FIELD_NUMBER: _builtins.int
+    PAGE_END_FIELD_NUMBER: _builtins.int
+    PAGE_END_LABEL_FIELD_NUMBER: _builtins.int
     source: _builtins.int
     """Position in `sources`."""
     quote: _builtins.str
@@ -375,12 +385,22 @@ class Citation(_message.Message):
     page_label: _builtins.str
     """As printed on the page."""
     link: _builtins.str
-    """"handbook.pdf#page=16" (1-based, as viewers count)."""
+    """"handbook.pdf#page=16" (1-based, as viewers count): where the quote begins."""
     char_start: _builtins.int
     """Characters in the document's text."""
     char_end: _builtins.int
     located: _builtins.bool
     """The quote was found on the page; its rectangles are in regions."""
+    page_kind: _document_pb2.PageKind.ValueType
+    cells: _builtins.str
+    """In a sheet: "B12", or "B12:D12"."""
+    heading: _builtins.str
+    """The heading that the quote stands under, where the file has no pages."""
+    uncertain: _builtins.bool
+    """Optical character recognition read a part of the quote with little confidence: look at the page."""
+    page_end: _builtins.int
+    """Where the quote ends, if that is another page than where it begins: physical, 0-based, and its label. Else unset."""
+    page_end_label: _builtins.str
     @_builtins.property
     def regions(self) -> _containers.RepeatedCompositeFieldContainer[_document_pb2.PageRegion]: ...
     def __init__(
@@ -400,12 +420,20 @@ class Citation(_message.Message):
         char_end: _builtins.int = ...,
         located: _builtins.bool = ...,
         regions: _abc.Iterable[_document_pb2.PageRegion] | None = ...,
+        page_kind: _document_pb2.PageKind.ValueType = ...,
+        cells: _builtins.str = ...,
+        heading: _builtins.str = ...,
+        uncertain: _builtins.bool = ...,
+        page_end: _builtins.int | None = ...,
+        page_end_label: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_end", b"_page_end", "page_end", b"page_end"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["char_end", b"char_end", "char_start", b"char_start", "chunk_id", b"chunk_id", "document_id", b"document_id", "file_name", b"file_name", "link", b"link", "located", b"located", "page", b"page", "page_label", b"page_label", "quote", b"quote", "regions", b"regions", "sha256", b"sha256", "source", b"source", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_end", b"_page_end", "cells", b"cells", "char_end", b"char_end", "char_start", b"char_start", "chunk_id", b"chunk_id", "document_id", b"document_id", "file_name", b"file_name", "heading", b"heading", "link", b"link", "located", b"located", "page", b"page", "page_end", b"page_end", "page_end_label", b"page_end_label", "page_kind", b"page_kind", "page_label", b"page_label", "quote", b"quote", "regions", b"regions", "sha256", b"sha256", "source", b"source", "title", b"title", "uncertain", b"uncertain"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__page_end: _TypeAlias = _typing.Literal["page_end"]  # noqa: Y015
+    _WhichOneofArgType__page_end: _TypeAlias = _typing.Literal["_page_end", b"_page_end"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__page_end) -> _WhichOneofReturnType__page_end | None: ...
 
 Global___Citation: _TypeAlias = Citation  # noqa: Y015
 
@@ -416,24 +444,113 @@ class Sentence(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     CITATIONS_FIELD_NUMBER: _builtins.int
     PROOF_FIELD_NUMBER: _builtins.int
+    TABLE_VALUES_FIELD_NUMBER: _builtins.int
     text: _builtins.str
     proof: Global___Proof.ValueType
     @_builtins.property
     def citations(self) -> _containers.RepeatedCompositeFieldContainer[Global___Citation]: ...
+    @_builtins.property
+    def table_values(self) -> _containers.RepeatedCompositeFieldContainer[Global___TableValue]:
+        """The values that the sentence takes from tables, each with what it is the value of."""
+
     def __init__(
         self,
         *,
         text: _builtins.str = ...,
         citations: _abc.Iterable[Global___Citation] | None = ...,
         proof: Global___Proof.ValueType = ...,
+        table_values: _abc.Iterable[Global___TableValue] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["citations", b"citations", "proof", b"proof", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["citations", b"citations", "proof", b"proof", "table_values", b"table_values", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Sentence: _TypeAlias = Sentence  # noqa: Y015
+
+@_typing.final
+class TableValue(_message.Message):
+    """A cell of a table as a person reads it. All texts are the document's own."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROW_HEADS_FIELD_NUMBER: _builtins.int
+    COLUMN_HEADS_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    UNIT_FIELD_NUMBER: _builtins.int
+    CAPTION_FIELD_NUMBER: _builtins.int
+    ADDRESS_FIELD_NUMBER: _builtins.int
+    ROW_FIELD_NUMBER: _builtins.int
+    CITATION_FIELD_NUMBER: _builtins.int
+    value: _builtins.str
+    unit: _builtins.str
+    """What the table says of its figures ("in thousands of dollars"); empty where it says nothing."""
+    caption: _builtins.str
+    address: _builtins.str
+    """Its name in a sheet ("B12")."""
+    citation: _builtins.int
+    """Position in the sentence's `citations` of the quote that holds the value."""
+    @_builtins.property
+    def row_heads(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What the row is, from the outside in: the titles of the groups above it, then the heads at its left."""
+
+    @_builtins.property
+    def column_heads(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What the column is, from the top down."""
+
+    @_builtins.property
+    def row(self) -> _containers.RepeatedCompositeFieldContainer[Global___RowCell]:
+        """The row that it stands in, from left to right, where the request asks for it."""
+
+    def __init__(
+        self,
+        *,
+        row_heads: _abc.Iterable[_builtins.str] | None = ...,
+        column_heads: _abc.Iterable[_builtins.str] | None = ...,
+        value: _builtins.str = ...,
+        unit: _builtins.str = ...,
+        caption: _builtins.str = ...,
+        address: _builtins.str = ...,
+        row: _abc.Iterable[Global___RowCell] | None = ...,
+        citation: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "caption", b"caption", "citation", b"citation", "column_heads", b"column_heads", "row", b"row", "row_heads", b"row_heads", "unit", b"unit", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TableValue: _TypeAlias = TableValue  # noqa: Y015
+
+@_typing.final
+class RowCell(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMN_HEADS_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    IS_VALUE_FIELD_NUMBER: _builtins.int
+    text: _builtins.str
+    is_value: _builtins.bool
+    """It is the value itself."""
+    @_builtins.property
+    def column_heads(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """From the top down; empty over the names of rows, more often than not."""
+
+    def __init__(
+        self,
+        *,
+        column_heads: _abc.Iterable[_builtins.str] | None = ...,
+        text: _builtins.str = ...,
+        is_value: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["column_heads", b"column_heads", "is_value", b"is_value", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RowCell: _TypeAlias = RowCell  # noqa: Y015
 
 @_typing.final
 class SourcePassage(_message.Message):

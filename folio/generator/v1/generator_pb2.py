@@ -25,9 +25,10 @@ _sym_db = _symbol_database.Default()
 from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
 from folio.common.v1 import query_pb2 as folio_dot_common_dot_v1_dot_query__pb2
 from folio.common.v1 import service_pb2 as folio_dot_common_dot_v1_dot_service__pb2
+from folio.common.v1 import table_pb2 as folio_dot_common_dot_v1_dot_table__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"folio/generator/v1/generator.proto\x12\x12\x66olio.generator.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1b\x66olio/common/v1/query.proto\x1a\x1d\x66olio/common/v1/service.proto\"S\n\x04Turn\x12\x32\n\x04role\x18\x01 \x01(\x0e\x32\x18.folio.generator.v1.RoleB\n\xbaH\x07\x82\x01\x04\x10\x01 \x00\x12\x17\n\x04text\x18\x02 \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x04\"d\n\x0eRewriteRequest\x12\x1d\n\x08question\x18\x01 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01(\x80\x80\x04\x12\x33\n\x07history\x18\x02 \x03(\x0b\x32\x18.folio.generator.v1.TurnB\x08\xbaH\x05\x92\x01\x02\x10\x64\"\xb7\x01\n\x0fRewriteResponse\x12\x1d\n\x13standalone_question\x18\x01 \x01(\tH\x00\x12\x17\n\rclarification\x18\x02 \x01(\tH\x00\x12\x11\n\tunchanged\x18\x03 \x01(\x08\x12\x0e\n\x06method\x18\x04 \x01(\t\x12%\n\x05usage\x18\x05 \x01(\x0b\x32\x16.folio.common.v1.Usage\x12\x17\n\x0f\x64\x65graded_reason\x18\x06 \x01(\tB\t\n\x07outcome\"\x8f\x01\n\rExpandRequest\x12\x1d\n\x08question\x18\x01 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01(\x80\x80\x04\x12@\n\x05kinds\x18\x02 \x03(\x0e\x32\x1a.folio.common.v1.QueryKindB\x15\xbaH\x12\x92\x01\x0f\x10\x03\x18\x01\"\t\x82\x01\x06\x10\x01 \x00 \x01\x12\x1d\n\x0cmax_variants\x18\x03 \x01(\rB\x07\xbaH\x04*\x02\x18\x03\"A\n\x07Variant\x12\x0c\n\x04text\x18\x01 \x01(\t\x12(\n\x04kind\x18\x02 \x01(\x0e\x32\x1a.folio.common.v1.QueryKind\"\x7f\n\x0e\x45xpandResponse\x12-\n\x08variants\x18\x01 \x03(\x0b\x32\x1b.folio.generator.v1.Variant\x12%\n\x05usage\x18\x02 \x01(\x0b\x32\x16.folio.common.v1.Usage\x12\x17\n\x0f\x64\x65graded_reason\x18\x03 \x01(\t\"\x8e\x01\n\x06Source\x12\r\n\x05index\x18\x01 \x01(\r\x12\x17\n\x05title\x18\x02 \x01(\tB\x08\xbaH\x05r\x03(\x80 \x12\x17\n\x04text\x18\x03 \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x10\x12\x30\n\x04hits\x18\x04 \x03(\x0b\x32\x18.folio.generator.v1.SpanB\x08\xbaH\x05\x92\x01\x02\x10\x64\x12\x11\n\trelevance\x18\x05 \x01(\x01\"\"\n\x04Span\x12\r\n\x05start\x18\x01 \x01(\x04\x12\x0b\n\x03\x65nd\x18\x02 \x01(\x04\"\x8d\x01\n\rAnswerRequest\x12\x1d\n\x08question\x18\x01 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01(\x80\x80\x04\x12\x37\n\x07sources\x18\x02 \x03(\x0b\x32\x1a.folio.generator.v1.SourceB\n\xbaH\x07\x92\x01\x04\x08\x01\x10\x32\x12$\n\x11max_output_tokens\x18\x03 \x01(\rB\t\xbaH\x06*\x04\x18\x80\x80\x01\"U\n\x08\x43itation\x12\x14\n\x0csource_index\x18\x01 \x01(\r\x12\r\n\x05quote\x18\x02 \x01(\t\x12\x12\n\nchar_start\x18\x03 \x01(\x04\x12\x10\n\x08\x63har_end\x18\x04 \x01(\x04\"O\n\x0e\x41nswerSentence\x12\x0c\n\x04text\x18\x01 \x01(\t\x12/\n\tcitations\x18\x02 \x03(\x0b\x32\x1c.folio.generator.v1.Citation\"\xf1\x01\n\x0c\x41nswerResult\x12*\n\x06\x66inish\x18\x01 \x01(\x0e\x32\x1a.folio.generator.v1.Finish\x12\x35\n\tsentences\x18\x02 \x03(\x0b\x32\".folio.generator.v1.AnswerSentence\x12%\n\x05usage\x18\x03 \x01(\x0b\x32\x16.folio.common.v1.Usage\x12\x10\n\x08provider\x18\x04 \x01(\t\x12\r\n\x05model\x18\x05 \x01(\t\x12\x0e\n\x06\x64\x65tail\x18\x06 \x01(\t\x12\x17\n\nconfidence\x18\x07 \x01(\x01H\x00\x88\x01\x01\x42\r\n\x0b_confidence\"\x85\x01\n\x0e\x41nswerResponse\x12\x36\n\x08sentence\x18\x01 \x01(\x0b\x32\".folio.generator.v1.AnswerSentenceH\x00\x12\x32\n\x06result\x18\x02 \x01(\x0b\x32 .folio.generator.v1.AnswerResultH\x00\x42\x07\n\x05\x65vent\"S\n\x0cJudgeRequest\x12\x1d\n\x08sentence\x18\x01 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01(\x80\x80\x04\x12$\n\x08\x65vidence\x18\x02 \x03(\tB\x12\xbaH\x0f\x92\x01\x0c\x08\x01\x10\x14\"\x06r\x04(\x80\x80\x10\"V\n\rJudgeResponse\x12\x0f\n\x07support\x18\x01 \x01(\x01\x12\r\n\x05model\x18\x02 \x01(\t\x12%\n\x05usage\x18\x03 \x01(\x0b\x32\x16.folio.common.v1.Usage\"G\n\x10SearchWebRequest\x12\x19\n\x05query\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\x80\x10\x12\x18\n\x05limit\x18\x02 \x01(\rB\t\xbaH\x06*\x04\x18\x14(\x01\"8\n\tWebResult\x12\r\n\x05title\x18\x01 \x01(\t\x12\x0b\n\x03url\x18\x02 \x01(\t\x12\x0f\n\x07snippet\x18\x03 \x01(\t\"\x90\x01\n\x11SearchWebResponse\x12.\n\x07results\x18\x01 \x03(\x0b\x32\x1d.folio.generator.v1.WebResult\x12\x10\n\x08provider\x18\x02 \x01(\t\x12\x12\n\nbytes_sent\x18\x03 \x01(\x04\x12%\n\x05usage\x18\x04 \x01(\x0b\x32\x16.folio.common.v1.Usage\"\x18\n\x16GetCapabilitiesRequest\"\xc6\x01\n\x17GetCapabilitiesResponse\x12\x33\n\x0c\x63\x61pabilities\x18\x01 \x01(\x0b\x32\x1d.folio.common.v1.Capabilities\x12\x1b\n\x13rewrites_with_model\x18\x02 \x01(\x08\x12\x33\n\x0f\x65xpansion_kinds\x18\x03 \x03(\x0e\x32\x1a.folio.common.v1.QueryKind\x12\x0e\n\x06judges\x18\x04 \x01(\x08\x12\x14\n\x0csearches_web\x18\x05 \x01(\x08*?\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\r\n\tROLE_USER\x10\x01\x12\x12\n\x0eROLE_ASSISTANT\x10\x02*\x8c\x01\n\x06\x46inish\x12\x16\n\x12\x46INISH_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x46INISH_COMPLETE\x10\x01\x12\x14\n\x10\x46INISH_ABSTAINED\x10\x02\x12\x12\n\x0e\x46INISH_REFUSED\x10\x03\x12\x15\n\x11\x46INISH_MAX_TOKENS\x10\x04\x12\x14\n\x10\x46INISH_CUT_SHORT\x10\x05\x32\x9e\x04\n\x10GeneratorService\x12R\n\x07Rewrite\x12\".folio.generator.v1.RewriteRequest\x1a#.folio.generator.v1.RewriteResponse\x12O\n\x06\x45xpand\x12!.folio.generator.v1.ExpandRequest\x1a\".folio.generator.v1.ExpandResponse\x12Q\n\x06\x41nswer\x12!.folio.generator.v1.AnswerRequest\x1a\".folio.generator.v1.AnswerResponse0\x01\x12L\n\x05Judge\x12 .folio.generator.v1.JudgeRequest\x1a!.folio.generator.v1.JudgeResponse\x12X\n\tSearchWeb\x12$.folio.generator.v1.SearchWebRequest\x1a%.folio.generator.v1.SearchWebResponse\x12j\n\x0fGetCapabilities\x12*.folio.generator.v1.GetCapabilitiesRequest\x1a+.folio.generator.v1.GetCapabilitiesResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"folio/generator/v1/generator.proto\x12\x12\x66olio.generator.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1b\x66olio/common/v1/query.proto\x1a\x1d\x66olio/common/v1/service.proto\x1a\x1b\x66olio/common/v1/table.proto\"S\n\x04Turn\x12\x32\n\x04role\x18\x01 \x01(\x0e\x32\x18.folio.generator.v1.RoleB\n\xbaH\x07\x82\x01\x04\x10\x01 \x00\x12\x17\n\x04text\x18\x02 \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x04\"d\n\x0eRewriteRequest\x12\x1d\n\x08question\x18\x01 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01(\x80\x80\x04\x12\x33\n\x07history\x18\x02 \x03(\x0b\x32\x18.folio.generator.v1.TurnB\x08\xbaH\x05\x92\x01\x02\x10\x64\"\xb7\x01\n\x0fRewriteResponse\x12\x1d\n\x13standalone_question\x18\x01 \x01(\tH\x00\x12\x17\n\rclarification\x18\x02 \x01(\tH\x00\x12\x11\n\tunchanged\x18\x03 \x01(\x08\x12\x0e\n\x06method\x18\x04 \x01(\t\x12%\n\x05usage\x18\x05 \x01(\x0b\x32\x16.folio.common.v1.Usage\x12\x17\n\x0f\x64\x65graded_reason\x18\x06 \x01(\tB\t\n\x07outcome\"\x8f\x01\n\rExpandRequest\x12\x1d\n\x08question\x18\x01 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01(\x80\x80\x04\x12@\n\x05kinds\x18\x02 \x03(\x0e\x32\x1a.folio.common.v1.QueryKindB\x15\xbaH\x12\x92\x01\x0f\x10\x03\x18\x01\"\t\x82\x01\x06\x10\x01 \x00 \x01\x12\x1d\n\x0cmax_variants\x18\x03 \x01(\rB\x07\xbaH\x04*\x02\x18\x03\"A\n\x07Variant\x12\x0c\n\x04text\x18\x01 \x01(\t\x12(\n\x04kind\x18\x02 \x01(\x0e\x32\x1a.folio.common.v1.QueryKind\"\x7f\n\x0e\x45xpandResponse\x12-\n\x08variants\x18\x01 \x03(\x0b\x32\x1b.folio.generator.v1.Variant\x12%\n\x05usage\x18\x02 \x01(\x0b\x32\x16.folio.common.v1.Usage\x12\x17\n\x0f\x64\x65graded_reason\x18\x03 \x01(\t\"\xc0\x01\n\x06Source\x12\r\n\x05index\x18\x01 \x01(\r\x12\x17\n\x05title\x18\x02 \x01(\tB\x08\xbaH\x05r\x03(\x80 \x12\x17\n\x04text\x18\x03 \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x10\x12\x30\n\x04hits\x18\x04 \x03(\x0b\x32\x18.folio.generator.v1.SpanB\x08\xbaH\x05\x92\x01\x02\x10\x64\x12\x11\n\trelevance\x18\x05 \x01(\x01\x12\x30\n\x06tables\x18\x06 \x03(\x0b\x32\x16.folio.common.v1.TableB\x08\xbaH\x05\x92\x01\x02\x10\x64\"\"\n\x04Span\x12\r\n\x05start\x18\x01 \x01(\x04\x12\x0b\n\x03\x65nd\x18\x02 \x01(\x04\"\x8d\x01\n\rAnswerRequest\x12\x1d\n\x08question\x18\x01 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01(\x80\x80\x04\x12\x37\n\x07sources\x18\x02 \x03(\x0b\x32\x1a.folio.generator.v1.SourceB\n\xbaH\x07\x92\x01\x04\x08\x01\x10\x32\x12$\n\x11max_output_tokens\x18\x03 \x01(\rB\t\xbaH\x06*\x04\x18\x80\x80\x01\"U\n\x08\x43itation\x12\x14\n\x0csource_index\x18\x01 \x01(\r\x12\r\n\x05quote\x18\x02 \x01(\t\x12\x12\n\nchar_start\x18\x03 \x01(\x04\x12\x10\n\x08\x63har_end\x18\x04 \x01(\x04\"O\n\x0e\x41nswerSentence\x12\x0c\n\x04text\x18\x01 \x01(\t\x12/\n\tcitations\x18\x02 \x03(\x0b\x32\x1c.folio.generator.v1.Citation\"\xf1\x01\n\x0c\x41nswerResult\x12*\n\x06\x66inish\x18\x01 \x01(\x0e\x32\x1a.folio.generator.v1.Finish\x12\x35\n\tsentences\x18\x02 \x03(\x0b\x32\".folio.generator.v1.AnswerSentence\x12%\n\x05usage\x18\x03 \x01(\x0b\x32\x16.folio.common.v1.Usage\x12\x10\n\x08provider\x18\x04 \x01(\t\x12\r\n\x05model\x18\x05 \x01(\t\x12\x0e\n\x06\x64\x65tail\x18\x06 \x01(\t\x12\x17\n\nconfidence\x18\x07 \x01(\x01H\x00\x88\x01\x01\x42\r\n\x0b_confidence\"\x85\x01\n\x0e\x41nswerResponse\x12\x36\n\x08sentence\x18\x01 \x01(\x0b\x32\".folio.generator.v1.AnswerSentenceH\x00\x12\x32\n\x06result\x18\x02 \x01(\x0b\x32 .folio.generator.v1.AnswerResultH\x00\x42\x07\n\x05\x65vent\"S\n\x0cJudgeRequest\x12\x1d\n\x08sentence\x18\x01 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01(\x80\x80\x04\x12$\n\x08\x65vidence\x18\x02 \x03(\tB\x12\xbaH\x0f\x92\x01\x0c\x08\x01\x10\x14\"\x06r\x04(\x80\x80\x10\"V\n\rJudgeResponse\x12\x0f\n\x07support\x18\x01 \x01(\x01\x12\r\n\x05model\x18\x02 \x01(\t\x12%\n\x05usage\x18\x03 \x01(\x0b\x32\x16.folio.common.v1.Usage\"G\n\x10SearchWebRequest\x12\x19\n\x05query\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\x80\x10\x12\x18\n\x05limit\x18\x02 \x01(\rB\t\xbaH\x06*\x04\x18\x14(\x01\"8\n\tWebResult\x12\r\n\x05title\x18\x01 \x01(\t\x12\x0b\n\x03url\x18\x02 \x01(\t\x12\x0f\n\x07snippet\x18\x03 \x01(\t\"\x90\x01\n\x11SearchWebResponse\x12.\n\x07results\x18\x01 \x03(\x0b\x32\x1d.folio.generator.v1.WebResult\x12\x10\n\x08provider\x18\x02 \x01(\t\x12\x12\n\nbytes_sent\x18\x03 \x01(\x04\x12%\n\x05usage\x18\x04 \x01(\x0b\x32\x16.folio.common.v1.Usage\"\x18\n\x16GetCapabilitiesRequest\"\xc6\x01\n\x17GetCapabilitiesResponse\x12\x33\n\x0c\x63\x61pabilities\x18\x01 \x01(\x0b\x32\x1d.folio.common.v1.Capabilities\x12\x1b\n\x13rewrites_with_model\x18\x02 \x01(\x08\x12\x33\n\x0f\x65xpansion_kinds\x18\x03 \x03(\x0e\x32\x1a.folio.common.v1.QueryKind\x12\x0e\n\x06judges\x18\x04 \x01(\x08\x12\x14\n\x0csearches_web\x18\x05 \x01(\x08*?\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\r\n\tROLE_USER\x10\x01\x12\x12\n\x0eROLE_ASSISTANT\x10\x02*\x8c\x01\n\x06\x46inish\x12\x16\n\x12\x46INISH_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x46INISH_COMPLETE\x10\x01\x12\x14\n\x10\x46INISH_ABSTAINED\x10\x02\x12\x12\n\x0e\x46INISH_REFUSED\x10\x03\x12\x15\n\x11\x46INISH_MAX_TOKENS\x10\x04\x12\x14\n\x10\x46INISH_CUT_SHORT\x10\x05\x32\x9e\x04\n\x10GeneratorService\x12R\n\x07Rewrite\x12\".folio.generator.v1.RewriteRequest\x1a#.folio.generator.v1.RewriteResponse\x12O\n\x06\x45xpand\x12!.folio.generator.v1.ExpandRequest\x1a\".folio.generator.v1.ExpandResponse\x12Q\n\x06\x41nswer\x12!.folio.generator.v1.AnswerRequest\x1a\".folio.generator.v1.AnswerResponse0\x01\x12L\n\x05Judge\x12 .folio.generator.v1.JudgeRequest\x1a!.folio.generator.v1.JudgeResponse\x12X\n\tSearchWeb\x12$.folio.generator.v1.SearchWebRequest\x1a%.folio.generator.v1.SearchWebResponse\x12j\n\x0fGetCapabilities\x12*.folio.generator.v1.GetCapabilitiesRequest\x1a+.folio.generator.v1.GetCapabilitiesResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -54,6 +55,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SOURCE'].fields_by_name['text']._serialized_options = b'\272H\006r\004(\200\200\020'
   _globals['_SOURCE'].fields_by_name['hits']._loaded_options = None
   _globals['_SOURCE'].fields_by_name['hits']._serialized_options = b'\272H\005\222\001\002\020d'
+  _globals['_SOURCE'].fields_by_name['tables']._loaded_options = None
+  _globals['_SOURCE'].fields_by_name['tables']._serialized_options = b'\272H\005\222\001\002\020d'
   _globals['_ANSWERREQUEST'].fields_by_name['question']._loaded_options = None
   _globals['_ANSWERREQUEST'].fields_by_name['question']._serialized_options = b'\272H\010r\006\020\001(\200\200\004'
   _globals['_ANSWERREQUEST'].fields_by_name['sources']._loaded_options = None
@@ -68,50 +71,50 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SEARCHWEBREQUEST'].fields_by_name['query']._serialized_options = b'\272H\007r\005\020\001(\200\020'
   _globals['_SEARCHWEBREQUEST'].fields_by_name['limit']._loaded_options = None
   _globals['_SEARCHWEBREQUEST'].fields_by_name['limit']._serialized_options = b'\272H\006*\004\030\024(\001'
-  _globals['_ROLE']._serialized_start=2413
-  _globals['_ROLE']._serialized_end=2476
-  _globals['_FINISH']._serialized_start=2479
-  _globals['_FINISH']._serialized_end=2619
-  _globals['_TURN']._serialized_start=147
-  _globals['_TURN']._serialized_end=230
-  _globals['_REWRITEREQUEST']._serialized_start=232
-  _globals['_REWRITEREQUEST']._serialized_end=332
-  _globals['_REWRITERESPONSE']._serialized_start=335
-  _globals['_REWRITERESPONSE']._serialized_end=518
-  _globals['_EXPANDREQUEST']._serialized_start=521
-  _globals['_EXPANDREQUEST']._serialized_end=664
-  _globals['_VARIANT']._serialized_start=666
-  _globals['_VARIANT']._serialized_end=731
-  _globals['_EXPANDRESPONSE']._serialized_start=733
-  _globals['_EXPANDRESPONSE']._serialized_end=860
-  _globals['_SOURCE']._serialized_start=863
-  _globals['_SOURCE']._serialized_end=1005
-  _globals['_SPAN']._serialized_start=1007
-  _globals['_SPAN']._serialized_end=1041
-  _globals['_ANSWERREQUEST']._serialized_start=1044
-  _globals['_ANSWERREQUEST']._serialized_end=1185
-  _globals['_CITATION']._serialized_start=1187
-  _globals['_CITATION']._serialized_end=1272
-  _globals['_ANSWERSENTENCE']._serialized_start=1274
-  _globals['_ANSWERSENTENCE']._serialized_end=1353
-  _globals['_ANSWERRESULT']._serialized_start=1356
-  _globals['_ANSWERRESULT']._serialized_end=1597
-  _globals['_ANSWERRESPONSE']._serialized_start=1600
-  _globals['_ANSWERRESPONSE']._serialized_end=1733
-  _globals['_JUDGEREQUEST']._serialized_start=1735
-  _globals['_JUDGEREQUEST']._serialized_end=1818
-  _globals['_JUDGERESPONSE']._serialized_start=1820
-  _globals['_JUDGERESPONSE']._serialized_end=1906
-  _globals['_SEARCHWEBREQUEST']._serialized_start=1908
-  _globals['_SEARCHWEBREQUEST']._serialized_end=1979
-  _globals['_WEBRESULT']._serialized_start=1981
-  _globals['_WEBRESULT']._serialized_end=2037
-  _globals['_SEARCHWEBRESPONSE']._serialized_start=2040
-  _globals['_SEARCHWEBRESPONSE']._serialized_end=2184
-  _globals['_GETCAPABILITIESREQUEST']._serialized_start=2186
-  _globals['_GETCAPABILITIESREQUEST']._serialized_end=2210
-  _globals['_GETCAPABILITIESRESPONSE']._serialized_start=2213
-  _globals['_GETCAPABILITIESRESPONSE']._serialized_end=2411
-  _globals['_GENERATORSERVICE']._serialized_start=2622
-  _globals['_GENERATORSERVICE']._serialized_end=3164
+  _globals['_ROLE']._serialized_start=2492
+  _globals['_ROLE']._serialized_end=2555
+  _globals['_FINISH']._serialized_start=2558
+  _globals['_FINISH']._serialized_end=2698
+  _globals['_TURN']._serialized_start=176
+  _globals['_TURN']._serialized_end=259
+  _globals['_REWRITEREQUEST']._serialized_start=261
+  _globals['_REWRITEREQUEST']._serialized_end=361
+  _globals['_REWRITERESPONSE']._serialized_start=364
+  _globals['_REWRITERESPONSE']._serialized_end=547
+  _globals['_EXPANDREQUEST']._serialized_start=550
+  _globals['_EXPANDREQUEST']._serialized_end=693
+  _globals['_VARIANT']._serialized_start=695
+  _globals['_VARIANT']._serialized_end=760
+  _globals['_EXPANDRESPONSE']._serialized_start=762
+  _globals['_EXPANDRESPONSE']._serialized_end=889
+  _globals['_SOURCE']._serialized_start=892
+  _globals['_SOURCE']._serialized_end=1084
+  _globals['_SPAN']._serialized_start=1086
+  _globals['_SPAN']._serialized_end=1120
+  _globals['_ANSWERREQUEST']._serialized_start=1123
+  _globals['_ANSWERREQUEST']._serialized_end=1264
+  _globals['_CITATION']._serialized_start=1266
+  _globals['_CITATION']._serialized_end=1351
+  _globals['_ANSWERSENTENCE']._serialized_start=1353
+  _globals['_ANSWERSENTENCE']._serialized_end=1432
+  _globals['_ANSWERRESULT']._serialized_start=1435
+  _globals['_ANSWERRESULT']._serialized_end=1676
+  _globals['_ANSWERRESPONSE']._serialized_start=1679
+  _globals['_ANSWERRESPONSE']._serialized_end=1812
+  _globals['_JUDGEREQUEST']._serialized_start=1814
+  _globals['_JUDGEREQUEST']._serialized_end=1897
+  _globals['_JUDGERESPONSE']._serialized_start=1899
+  _globals['_JUDGERESPONSE']._serialized_end=1985
+  _globals['_SEARCHWEBREQUEST']._serialized_start=1987
+  _globals['_SEARCHWEBREQUEST']._serialized_end=2058
+  _globals['_WEBRESULT']._serialized_start=2060
+  _globals['_WEBRESULT']._serialized_end=2116
+  _globals['_SEARCHWEBRESPONSE']._serialized_start=2119
+  _globals['_SEARCHWEBRESPONSE']._serialized_end=2263
+  _globals['_GETCAPABILITIESREQUEST']._serialized_start=2265
+  _globals['_GETCAPABILITIESREQUEST']._serialized_end=2289
+  _globals['_GETCAPABILITIESRESPONSE']._serialized_start=2292
+  _globals['_GETCAPABILITIESRESPONSE']._serialized_end=2490
+  _globals['_GENERATORSERVICE']._serialized_start=2701
+  _globals['_GENERATORSERVICE']._serialized_end=3243
 # @@protoc_insertion_point(module_scope)

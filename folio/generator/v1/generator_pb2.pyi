@@ -6,6 +6,7 @@ Every call of a language model: rewrite, expand, answer, judge. Stateless; what 
 from collections import abc as _abc
 from folio.common.v1 import query_pb2 as _query_pb2
 from folio.common.v1 import service_pb2 as _service_pb2
+from folio.common.v1 import table_pb2 as _table_pb2
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
@@ -250,6 +251,7 @@ class Source(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     HITS_FIELD_NUMBER: _builtins.int
     RELEVANCE_FIELD_NUMBER: _builtins.int
+    TABLES_FIELD_NUMBER: _builtins.int
     index: _builtins.int
     """Chosen by the caller, returned in citations."""
     title: _builtins.str
@@ -260,6 +262,10 @@ class Source(_message.Message):
     def hits(self) -> _containers.RepeatedCompositeFieldContainer[Global___Span]:
         """The part of the text that matched best, characters, end exclusive: what a reader of few words reads first."""
 
+    @_builtins.property
+    def tables(self) -> _containers.RepeatedCompositeFieldContainer[_table_pb2.Table]:
+        """The tables that stand in the text."""
+
     def __init__(
         self,
         *,
@@ -268,10 +274,11 @@ class Source(_message.Message):
         text: _builtins.str = ...,
         hits: _abc.Iterable[Global___Span] | None = ...,
         relevance: _builtins.float = ...,
+        tables: _abc.Iterable[_table_pb2.Table] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["hits", b"hits", "index", b"index", "relevance", b"relevance", "text", b"text", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hits", b"hits", "index", b"index", "relevance", b"relevance", "tables", b"tables", "text", b"text", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -8,6 +8,7 @@ from folio.common.v1 import document_pb2 as _document_pb2
 from folio.common.v1 import query_pb2 as _query_pb2
 from folio.common.v1 import service_pb2 as _service_pb2
 from folio.common.v1 import step_pb2 as _step_pb2
+from folio.common.v1 import table_pb2 as _table_pb2
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
@@ -429,6 +430,33 @@ class PageStart(_message.Message):
 Global___PageStart: _TypeAlias = PageStart  # noqa: Y015
 
 @_typing.final
+class Slice(_message.Message):
+    """From this character of the passage on, its text is the document's from char_start on."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHAR_OFFSET_FIELD_NUMBER: _builtins.int
+    LENGTH_FIELD_NUMBER: _builtins.int
+    CHAR_START_FIELD_NUMBER: _builtins.int
+    char_offset: _builtins.int
+    length: _builtins.int
+    char_start: _builtins.int
+    def __init__(
+        self,
+        *,
+        char_offset: _builtins.int = ...,
+        length: _builtins.int = ...,
+        char_start: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["char_offset", b"char_offset", "char_start", b"char_start", "length", b"length"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Slice: _TypeAlias = Slice  # noqa: Y015
+
+@_typing.final
 class Passage(_message.Message):
     """A section, the part of it around the hits, or a hit alone: what a generator reads."""
 
@@ -449,6 +477,10 @@ class Passage(_message.Message):
     KIND_FIELD_NUMBER: _builtins.int
     PUBLISHED_ON_FIELD_NUMBER: _builtins.int
     COLLECTION_FIELD_NUMBER: _builtins.int
+    TABLES_FIELD_NUMBER: _builtins.int
+    SLICES_FIELD_NUMBER: _builtins.int
+    PAGE_KIND_FIELD_NUMBER: _builtins.int
+    UNCERTAIN_FIELD_NUMBER: _builtins.int
     document_id: _builtins.int
     section_id: _builtins.int
     title: _builtins.str
@@ -462,6 +494,7 @@ class Passage(_message.Message):
     kind: _builtins.str
     published_on: _builtins.str
     collection: _builtins.str
+    page_kind: _document_pb2.PageKind.ValueType
     @_builtins.property
     def section_path(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
@@ -469,6 +502,20 @@ class Passage(_message.Message):
     @_builtins.property
     def hits(self) -> _containers.RepeatedCompositeFieldContainer[_document_pb2.Chunk]:
         """The hits inside, best first."""
+
+    @_builtins.property
+    def tables(self) -> _containers.RepeatedCompositeFieldContainer[_table_pb2.Table]:
+        """The tables in the text, or the parts of them that stand there; places are characters of the passage."""
+
+    @_builtins.property
+    def slices(self) -> _containers.RepeatedCompositeFieldContainer[Global___Slice]:
+        """Where the head of a long table is followed by the rows that are read, the text is several slices of the document's,
+        in order, and what stands between two of them is nobody's to quote. Empty: one, from char_start to char_end.
+        """
+
+    @_builtins.property
+    def uncertain(self) -> _containers.RepeatedCompositeFieldContainer[_table_pb2.TextSpan]:
+        """What optical character recognition read with little confidence; characters of the passage."""
 
     def __init__(
         self,
@@ -488,10 +535,14 @@ class Passage(_message.Message):
         kind: _builtins.str = ...,
         published_on: _builtins.str = ...,
         collection: _builtins.str = ...,
+        tables: _abc.Iterable[_table_pb2.Table] | None = ...,
+        slices: _abc.Iterable[Global___Slice] | None = ...,
+        page_kind: _document_pb2.PageKind.ValueType = ...,
+        uncertain: _abc.Iterable[_table_pb2.TextSpan] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["char_end", b"char_end", "char_start", b"char_start", "collection", b"collection", "document_id", b"document_id", "file_name", b"file_name", "hits", b"hits", "kind", b"kind", "pages", b"pages", "published_on", b"published_on", "section_id", b"section_id", "section_path", b"section_path", "sha256", b"sha256", "text", b"text", "title", b"title", "token_count", b"token_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["char_end", b"char_end", "char_start", b"char_start", "collection", b"collection", "document_id", b"document_id", "file_name", b"file_name", "hits", b"hits", "kind", b"kind", "page_kind", b"page_kind", "pages", b"pages", "published_on", b"published_on", "section_id", b"section_id", "section_path", b"section_path", "sha256", b"sha256", "slices", b"slices", "tables", b"tables", "text", b"text", "title", b"title", "token_count", b"token_count", "uncertain", b"uncertain"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
