@@ -41,6 +41,36 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """One cell of a table: its place in the grid, and its characters in the document's text; equal for an empty cell.
+
+    `address`: the cell's name in a sheet ("B12").
+    """
+
+    row: int
+    column: int
+    char_start: int
+    char_end: int
+    row_span: int = 1
+    column_span: int = 1
+    address: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows and columns found in the text. Heads: the first `head_rows` rows and `head_columns` columns (the names of
+    the rows). `caption` and `unit` ("in thousands of dollars") are spans in the document's text."""
+
+    char_start: int
+    char_end: int
+    head_rows: int
+    head_columns: int
+    cells: tuple[Cell, ...]
+    caption: tuple[int, int] | None = None
+    unit: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
 class ParsedDocument:
     """A file as text. `empty_pages` are the indices of pages without text, or with fewer than 20 characters beside a
     picture: what OCR might read.
@@ -56,6 +86,7 @@ class ParsedDocument:
     warnings: tuple[str, ...] = ()
     metadata: dict[str, str] = field(default_factory=dict)
     text_layer: bytes = b""
+    tables: tuple[Table, ...] = ()
 
     @property
     def text(self) -> str:

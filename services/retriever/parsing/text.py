@@ -32,6 +32,12 @@ _SPECIAL = re.compile(
     r"|(?P<pair>[\ud800-\udbff][\udc00-\udfff])"
     r"|(?P<ligature>[\ufb00-\ufb06\ufb13-\ufb17\ufb50-\ufbb1\ufbd3-\ufd3d\ufd50-\ufdc7\ufe70-\ufefc])"
 )
+_LINE_END = re.compile("\r\n|[\n-\r\x1c-\x1e\x85\u2028\u2029]")
+# In preformatted text nothing else changes: spaces and tabs stand where they stood.
+_KEPT_SPECIAL = re.compile(
+    rf"(?P<blank>[^\S \t])|(?P<unseen>{_UNSEEN}+)|(?P<pair>[\ud800-\udbff][\udc00-\udfff])"
+    r"|(?P<ligature>[\ufb00-\ufb06\ufb13-\ufb17\ufb50-\ufbb1\ufbd3-\ufd3d\ufd50-\ufdc7\ufe70-\ufefc])"
+)
 _BROKEN = re.compile(rf"[{CONTROLS}]|{LONE_SURROGATE}")
 _MARKS_PER_LETTER = (
     30  # Unicode's Stream-Safe Text Format (UAX 15): a run of marks never costs more than this.
@@ -50,32 +56,86 @@ class Cleaned:
     dropped: int
 
 
-def clean(raw: str) -> Cleaned:
-    """Cleans a page's or a file's text. Line ends become "\\n", paragraph ends "\\n\\n", other space " "."""
-    parts: list[str] = []
-    sources = array("I")
+def clean(raw: str, preformatted: Sequence[tuple[int, int]] = ()) -> Cleaned:
+    """Cleans a page's or a file's text. Line ends become "\\n", paragraph ends "\\n\\n", other space " ".
+
+    `preformatted`: raw spans, in order, that keep the spaces and tabs in front of and between their words, and their
+    hyphens and dots; of several empty lines one stays, and white space at a line's end goes.
+    """
+    cleaned = _Building(raw)
     done = 0
-    for match in _SPECIAL.finditer(raw):
-        start, end = match.span()
-        if done < start:
-            parts.append(raw[done:start])
-            sources.extend(range(done, start))
+    for start, end in preformatted:
+        cleaned.running(done, start)
+        cleaned.kept(start, end)
         done = end
-        found = match.group()
-        piece = _replacement(match.lastgroup or "", found, raw, start, end)
-        parts.append(piece)
-        sources.extend([start] * len(piece))
-    parts.append(raw[done:])
-    sources.extend(range(done, len(raw)))
+    cleaned.running(done, len(raw))
     dropped = sum(1 for _ in _BROKEN.finditer(raw))
-    text = "".join(parts)
-    kept = text.strip(" \n")
-    if len(kept) < len(text):
-        start = len(text) - len(text.lstrip(" \n"))
-        text, sources = kept, sources[start : start + len(kept)]
+    text, sources = "".join(cleaned.parts), cleaned.sources
+    kept = text.rstrip(" \n")
+    # The first line of a text may be an indented one.
+    start = len(kept) - len(kept.lstrip(" \n"))
+    if preformatted:
+        start = min(start, position(sources, preformatted[0][0]))
+    if start or len(kept) < len(text):
+        text, sources = kept[start:], sources[start : len(kept)]
     if not unicodedata.is_normalized("NFC", text):
         return Cleaned(*_compose(text, sources), dropped)
     return Cleaned(text, sources, dropped)
+
+
+class _Building:
+    """Clean text while it grows, with the source of each character."""
+
+    def __init__(self, raw: str) -> None:
+        self._raw = raw
+        self.parts: list[str] = []
+        self.sources = array("I")
+
+    def _verbatim(self, start: int, end: int) -> None:
+        if start < end:
+            self.parts.append(self._raw[start:end])
+            self.sources.extend(range(start, end))
+
+    def _instead(self, piece: str, source: int) -> None:
+        self.parts.append(piece)
+        self.sources.extend([source] * len(piece))
+
+    def running(self, start: int, end: int) -> None:
+        for match in _SPECIAL.finditer(self._raw, start, end):
+            self._verbatim(start, match.start())
+            start = match.end()
+            piece = _replacement(match.lastgroup or "", match.group(), self._raw, *match.span())
+            self._instead(piece, match.start())
+        self._verbatim(start, end)
+
+    def kept(self, start: int, end: int) -> None:
+        """Lines from the first to the last that is not empty."""
+        ends: list[int] = []  # Of the lines since the last that is not empty.
+        begun = False
+        while start < end:
+            match = _LINE_END.search(self._raw, start, end)
+            stop, following = match.span() if match else (end, end)
+            length = len(self._raw[start:stop].rstrip())
+            if _KEPT_SPECIAL.sub("", self._raw[start : start + length]).strip():
+                for line_end in ends[:2] if begun else ():
+                    self._instead("\n", line_end)
+                self._line(start, start + length)
+                begun, ends = True, []
+            ends.append(stop)
+            start = following
+
+    def _line(self, start: int, end: int) -> None:
+        for match in _KEPT_SPECIAL.finditer(self._raw, start, end):
+            self._verbatim(start, match.start())
+            start = match.end()
+            kind = match.lastgroup or ""
+            piece = (
+                " "
+                if kind == "blank"
+                else _replacement(kind, match.group(), self._raw, *match.span())
+            )
+            self._instead(piece, match.start())
+        self._verbatim(start, end)
 
 
 def clean_line(raw: str, limit: int = TITLE_CHARS) -> str:

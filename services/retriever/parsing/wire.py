@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any, BinaryIO
 
 from folio.formats import MediaType
-from services.retriever.documents import Box, Page, ParsedDocument, Section
+from services.retriever.documents import Box, Cell, Page, ParsedDocument, Section, Table
 from services.rpc import errors
 
 HEAD = struct.Struct("<IQ")
@@ -83,6 +83,20 @@ def received_document(message: Message, text_layer: bytes) -> ParsedDocument:
         warnings=tuple(message["warnings"]),
         metadata=message["metadata"],
         text_layer=text_layer,
+        tables=tuple(_table(table) for table in message["tables"]),
+    )
+
+
+def _table(message: Message) -> Table:
+    caption, unit = message["caption"], message["unit"]
+    return Table(
+        char_start=message["char_start"],
+        char_end=message["char_end"],
+        head_rows=message["head_rows"],
+        head_columns=message["head_columns"],
+        cells=tuple(Cell(**cell) for cell in message["cells"]),
+        caption=(caption[0], caption[1]) if caption else None,
+        unit=(unit[0], unit[1]) if unit else None,
     )
 
 

@@ -1,0 +1,392 @@
+"""What every format but PDF writes its text into: running text, headings, lists, tables and pages, in reading order.
+
+A parser says what it finds; the writer keeps where each heading and each cell stands, cleans the text page by page,
+and gives the document. So the formats agree on how a table, a list or a code block looks as text.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from folio.formats import MediaType
+from services.retriever.documents import PAGE_BREAK, Cell, Page, ParsedDocument, Table
+from services.retriever.parsing import sections
+from services.retriever.parsing.parser import NO_HINTS, Hints
+from services.retriever.parsing.sections import Heading
+from services.retriever.parsing.text import Cleaned, clean, clean_line, position
+
+BETWEEN_CELLS = " | "
+# A wider table, or one of more cells, is lines of text and nothing more: placing it would cost more than it tells.
+MAX_COLUMNS = 500
+MAX_CELLS = 500_000
+_MAX_SPAN = 65_534  # Rows, as in HTML.
+
+
+@dataclass
+class _Span:
+    """Raw characters of one page."""
+
+    page: int
+    start: int
+    end: int = 0
+
+
+@dataclass
+class _Page:
+    label: str
+    parts: list[str] = field(default_factory=list)
+    length: int = 0
+    kept: list[tuple[int, int]] = field(default_factory=list)
+    """Raw spans of preformatted text."""
+    headings: list[tuple[int, int, str]] = field(default_factory=list)
+
+
+@dataclass
+class _Cell:
+    row: int
+    column: int
+    row_span: int
+    column_span: int
+    head: bool
+    address: str
+    span: _Span
+    filled: bool = False
+
+
+@dataclass
+class _Table:
+    """A table while it is written. `busy[c]` is the first row in which column c is not held by a cell above it."""
+
+    caption: _Span | None
+    cells: list[_Cell] = field(default_factory=list)
+    busy: list[int] = field(default_factory=list)
+    row: int = -1
+    column: int = 0
+    columns: int = 0
+    head_rows: int = 0
+    """Rows so far that are said to be heads: they lead the table."""
+    tidy: bool = True
+    """Whether its cells could all be placed."""
+
+
+class TextWriter:
+    """Collects a document's text. Methods that come in pairs, `begin_` and `end_`, have a context manager beside them.
+
+    Inside a cell there are no lines: what would end one is a space. A table inside a cell is text of that cell.
+    """
+
+    def __init__(self) -> None:
+        self._pages = [_Page("1")]
+        self._named = False
+        self._lists: list[int | None] = []
+        self._headings: list[tuple[int, int]] = []
+        self._open: _Table | None = None
+        self._tables: list[_Table] = []
+        self._in_cell = 0
+        self._nested = 0
+
+    # Running text
+
+    def text(self, text: str) -> None:
+        """Adds text as it is: white space is cleaned at the end, and a line end ends a line."""
+        if self._in_cell:
+            text = text.replace("\n", " ")
+        page = self._pages[-1]
+        page.parts.append(text)
+        page.length += len(text)
+
+    def line(self) -> None:
+        """Ends a line."""
+        self.text("\n")
+
+    def paragraph(self) -> None:
+        """Ends a paragraph."""
+        self.text("\n\n")
+
+    def preformatted(self, text: str) -> None:
+        """Lines that keep their indentation and the spaces between their words: code, and what is set like it."""
+        lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        kept = "\n".join(line.rstrip() for line in lines).strip("\n")
+        if self._in_cell or not kept:
+            self.text(f" {kept} ")
+            return
+        self.paragraph()
+        page = self._pages[-1]
+        page.kept.append((page.length, page.length + len(kept)))
+        self.text(kept)
+        self.paragraph()
+
+    def before(self, count: int = 20) -> str:
+        """The last `count` raw characters of the page: what a footnote mark or an exponent follows."""
+        page = self._pages[-1]
+        return self._since(max(0, page.length - count))
+
+    # Headings, lists, pages
+
+    def begin_heading(self, level: int) -> None:
+        self._headings.append((self._pages[-1].length, level))
+
+    def end_heading(self) -> None:
+        at, level = self._headings.pop()
+        title = self._since(at)
+        if title.strip() and not self._in_cell:
+            self._pages[-1].headings.append((at, level, title))
+        self.paragraph()
+
+    @contextmanager
+    def heading(self, level: int) -> Iterator[None]:
+        """What is written inside is a heading; level 1 is the highest. Inside a cell it is text."""
+        self.begin_heading(level)
+        yield
+        self.end_heading()
+
+    def begin_list(self, start: int | None = None) -> None:
+        """A list of bullets, or one of numbers from `start` on."""
+        self._lists.append(start)
+
+    def end_list(self) -> None:
+        self._lists.pop()
+        self.line()
+
+    @contextmanager
+    def list(self, start: int | None = None) -> Iterator[None]:
+        self.begin_list(start)
+        yield
+        self.end_list()
+
+    def item(self, number: int | None = None) -> None:
+        """Begins an item of the innermost list, with its bullet or its number."""
+        self.line()
+        counted = self._lists[-1] if self._lists else None
+        if counted is not None:
+            counted = counted if number is None else number
+            self._lists[-1] = counted + 1
+        self.text("- " if counted is None else f"{counted}. ")
+
+    def page(self, label: str) -> None:
+        """Begins a page: a slide, a sheet, a chapter, a message. The first one names the page that is already there."""
+        if self._named or self._pages[-1].length:
+            self._pages.append(_Page(label))
+        self._pages[-1].label = label
+        self._named = True
+
+    # Tables
+
+    def begin_table(self, caption: str = "") -> None:
+        if self._open is not None:
+            self._nested += 1
+            self.text(" ")
+            return
+        self.paragraph()
+        named = None
+        if caption.strip():
+            named = self._mark()
+            self.text(caption.replace("\n", " "))
+            named.end = self._pages[-1].length
+        self._open = _Table(named)
+
+    def end_table(self) -> None:
+        if self._nested:
+            self._nested -= 1
+            self.text(" ")
+            return
+        table, self._open = self._open, None
+        if table is not None:
+            self._tables.append(table)
+        self.paragraph()
+
+    @contextmanager
+    def table(self, caption: str = "") -> Iterator[None]:
+        """A table: rows of cells. Its caption is the line above it."""
+        self.begin_table(caption)
+        yield
+        self.end_table()
+
+    def begin_row(self) -> None:
+        if self._open is None or self._nested:
+            self.text(" ")
+            return
+        self._open.row += 1
+        self._open.column = 0
+        self.line()
+
+    def end_row(self) -> None:
+        table = self._open
+        if table is None or self._nested:
+            return
+        if table.head_rows == table.row and _is_head(table.cells, table.row):
+            table.head_rows += 1
+
+    @contextmanager
+    def row(self) -> Iterator[None]:
+        self.begin_row()
+        yield
+        self.end_row()
+
+    def begin_cell(
+        self, head: bool = False, row_span: int = 1, column_span: int = 1, address: str = ""
+    ) -> None:
+        if self._open is None or self._nested:
+            self.text(" ")
+            self._in_cell += 1
+            return
+        table = self._open
+        column = self._place(table)
+        row_span = max(1, min(row_span, _MAX_SPAN))
+        column_span = max(1, min(column_span, MAX_COLUMNS))
+        end = column + column_span
+        table.tidy = table.tidy and end <= MAX_COLUMNS and len(table.cells) < MAX_CELLS
+        if table.tidy:
+            table.busy += [0] * (end - len(table.busy))
+            table.busy[column:end] = [table.row + row_span] * column_span
+            table.columns = max(table.columns, end)
+        table.column = end
+        cell = _Cell(table.row, column, row_span, column_span, head, address, self._mark())
+        table.cells.append(cell)
+        self._in_cell += 1
+
+    def _place(self, table: _Table) -> int:
+        """The column of the next cell, with the borders in front of it: a merged cell above leaves its place empty."""
+        column = table.column
+        while column < len(table.busy) and table.busy[column] > table.row:
+            column += 1
+        last = table.cells[-1].column if table.cells and table.cells[-1].row == table.row else 0
+        self.text(BETWEEN_CELLS * (column - last if table.tidy else min(column, 1)))
+        return column
+
+    def end_cell(self) -> None:
+        self._in_cell -= 1
+        if self._open is None or self._nested or not self._open.cells:
+            self.text(" ")
+        else:
+            cell = self._open.cells[-1]
+            cell.span.end = self._pages[-1].length
+            cell.filled = bool(self._since(cell.span.start).strip())
+
+    @contextmanager
+    def cell(
+        self, head: bool = False, row_span: int = 1, column_span: int = 1, address: str = ""
+    ) -> Iterator[None]:
+        """A cell of the row, in the next free column. `head`: it names its row or its column."""
+        self.begin_cell(head, row_span, column_span, address)
+        yield
+        self.end_cell()
+
+    # The document
+
+    def finish(
+        self,
+        media_type: MediaType,
+        titles: Sequence[str] = (),
+        hints: Hints = NO_HINTS,
+        warnings: Sequence[str] = (),
+        metadata: dict[str, str] | None = None,
+    ) -> ParsedDocument:
+        """The document. Its title: the sender's, the first of `titles` (clean lines), its first heading, its file's
+        name."""
+        found = _Places()
+        for page in self._pages:
+            found.add(page)
+        tables = (found.table(table) for table in self._tables)
+        return ParsedDocument(
+            media_type=media_type,
+            title=hints.title_of(*titles, *(heading.title for heading in found.headings[:1])),
+            pages=tuple(found.pages),
+            sections=sections.build(found.headings, found.length),
+            empty_pages=tuple(page.index for page in found.pages if not page.text),
+            warnings=tuple(warnings),
+            metadata=metadata or {},
+            tables=tuple(table for table in tables if table is not None),
+        )
+
+    def _mark(self) -> _Span:
+        at = self._pages[-1].length
+        return _Span(len(self._pages) - 1, at, at)
+
+    def _since(self, at: int) -> str:
+        """What was added to the page from raw offset `at` on. Searched from the end: it is little."""
+        page = self._pages[-1]
+        index, length = len(page.parts), page.length
+        while index > 0 and length > at:
+            index -= 1
+            length -= len(page.parts[index])
+        return "".join(page.parts[index:])[max(0, at - length) :]
+
+
+class _Places:
+    """The clean pages of a document, and where in its text the raw characters of a page went."""
+
+    def __init__(self) -> None:
+        self.pages: list[Page] = []
+        self.headings: list[Heading] = []
+        self.length = 0
+        self._cleaned: list[Cleaned] = []
+
+    def add(self, page: _Page) -> None:
+        cleaned = clean("".join(page.parts), page.kept)
+        index = len(self.pages)
+        start = self.length + len(PAGE_BREAK) if index else 0
+        self.pages.append(Page(index, page.label or str(index + 1), cleaned.text, start))
+        self.length = start + len(cleaned.text)
+        self._cleaned.append(cleaned)
+        self.headings += [
+            Heading(start + position(cleaned.sources, at), level, clean_line(title))
+            for at, level, title in page.headings
+        ]
+
+    def span(self, raw: _Span) -> tuple[int, int]:
+        """Offsets in the document's text, without the white space at both ends."""
+        cleaned, page = self._cleaned[raw.page], self.pages[raw.page]
+        start, end = position(cleaned.sources, raw.start), position(cleaned.sources, raw.end)
+        body = cleaned.text[start:end]
+        end = start + len(body.rstrip())
+        start = end - len(body.strip())
+        return page.char_start + start, page.char_start + end
+
+    def table(self, table: _Table) -> Table | None:
+        """None for what is no table: one row or one column, nothing in it, or cells that could not be placed."""
+        if not table.tidy or table.row < 1 or table.columns < 2:
+            return None
+        cells = [
+            Cell(
+                cell.row,
+                cell.column,
+                *self.span(cell.span),
+                min(cell.row_span, table.row + 1 - cell.row),
+                cell.column_span,
+                cell.address,
+            )
+            for cell in table.cells
+        ]
+        filled = [cell for cell in cells if cell.char_start < cell.char_end]
+        if not filled:
+            return None
+        head_rows, head_columns = _heads(table)
+        return Table(
+            char_start=filled[0].char_start,
+            char_end=filled[-1].char_end,
+            head_rows=head_rows,
+            head_columns=head_columns,
+            cells=tuple(cells),
+            caption=self.span(table.caption) if table.caption else None,
+        )
+
+
+def _is_head(cells: Sequence[_Cell], row: int) -> bool:
+    """Whether the last row is one of heads: whatever stands in it is one."""
+    index = len(cells)
+    while index and cells[index - 1].row == row:
+        index -= 1
+        if cells[index].filled and not cells[index].head:
+            return False
+    return any(cell.head for cell in cells[index:])
+
+
+def _heads(table: _Table) -> tuple[int, int]:
+    """Rows and columns of heads. Where nothing is said to be one, the first row is if it names columns of figures."""
+    cells = [cell for cell in table.cells if cell.filled]
+    if any(cell.head for cell in cells):
+        rows = min(table.head_rows, table.row)
+        body = [cell for cell in cells if cell.row >= rows]
+        return rows, min((cell.column for cell in body if not cell.head), default=0)
+    return 0, 0
