@@ -8,21 +8,39 @@ from enum import StrEnum
 from typing import Self
 
 
-class MediaType(StrEnum):
-    """A format, one line each: its media type, what people call it, and how its files' names end."""
+class PageKind(StrEnum):
+    """What the pages of a file are, as `folio.common.v1.PageKind` has it: what a page's label names."""
 
-    PDF = "application/pdf", "PDF", ".pdf"
-    MARKDOWN = "text/markdown", "Markdown", ".md", ".markdown"
-    HTML = "text/html", "HTML", ".html", ".htm", ".xhtml"
-    TEXT = "text/plain", "plain text", ".txt"
+    PAGE = "page"
+    SLIDE = "slide"
+    SHEET = "sheet"
+    CHAPTER = "chapter"
+    NONE = "none"
+    """The file has none: it is one page here, and a place in it is named by its heading or its cell."""
+
+
+class MediaType(StrEnum):
+    """A format, one line each: its media type, what people call it, what its pages are, its files' endings."""
+
+    PDF = "application/pdf", "PDF", PageKind.PAGE, ".pdf"
+    MARKDOWN = "text/markdown", "Markdown", PageKind.NONE, ".md", ".markdown"
+    HTML = "text/html", "HTML", PageKind.NONE, ".html", ".htm", ".xhtml"
+    TEXT = "text/plain", "plain text", PageKind.PAGE, ".txt"
 
     called: str
+    pages_are: PageKind
     suffixes: tuple[str, ...]
 
-    def __new__(cls, media_type: str, called: str = "", *suffixes: str) -> Self:
+    def __new__(
+        cls,
+        media_type: str,
+        called: str = "",
+        pages_are: PageKind = PageKind.NONE,
+        *suffixes: str,
+    ) -> Self:
         member = str.__new__(cls, media_type)
         member._value_ = media_type
-        member.called, member.suffixes = called, suffixes
+        member.called, member.pages_are, member.suffixes = called, pages_are, suffixes
         return member
 
 

@@ -73,8 +73,8 @@ def test_a_new_format_by_the_recipe(tmp_path: Path) -> None:
         )
     add_line(
         tmp_path / "folio/formats.py",
-        '    TEXT = "text/plain", "plain text", ".txt"\n',
-        '    ROWS = "text/x-rows", "rows", ".rows"\n',
+        '    TEXT = "text/plain", "plain text", PageKind.PAGE, ".txt"\n',
+        '    ROWS = "text/x-rows", "rows", PageKind.NONE, ".rows"\n',
     )
     parsing = tmp_path / "services/retriever/parsing"
     add_line(
