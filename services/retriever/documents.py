@@ -7,6 +7,8 @@ The text of a document is the text of its pages joined by PAGE_BREAK; every offs
 from dataclasses import dataclass, field
 
 from folio.formats import MediaType
+from services.text.tables import Cell as Cell
+from services.text.tables import Table as Table
 
 PAGE_BREAK = "\n\n"
 # Share of pages with text below which a reader must be told.
@@ -38,36 +40,6 @@ class Section:
     path: tuple[str, ...]
     char_start: int
     char_end: int
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One cell of a table: its place in the grid, and its characters in the document's text; equal for an empty cell.
-
-    `address`: the cell's name in a sheet ("B12").
-    """
-
-    row: int
-    column: int
-    char_start: int
-    char_end: int
-    row_span: int = 1
-    column_span: int = 1
-    address: str = ""
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows and columns found in the text. Heads: the first `head_rows` rows and `head_columns` columns (the names of
-    the rows). `caption` and `unit` ("in thousands of dollars") are spans in the document's text."""
-
-    char_start: int
-    char_end: int
-    head_rows: int
-    head_columns: int
-    cells: tuple[Cell, ...]
-    caption: tuple[int, int] | None = None
-    unit: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)

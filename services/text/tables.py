@@ -1,0 +1,183 @@
+"""A table in a text: rows and columns whose cells are slices of it. Which heads a cell stands under. Pure."""
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+# The span of something in a text: characters, end exclusive.
+Place = tuple[int, int]
+
+# A row that begins so closes the group of rows above it.
+_TOTAL = "total"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell; a merged one stands at its first row and column. `address` is its name in a sheet ("B12")."""
+
+    row: int
+    column: int
+    char_start: int
+    """Of its characters in the text; equal to char_end where it is empty."""
+    char_end: int
+    row_span: int = 1
+    column_span: int = 1
+    address: str = ""
+
+    def covers(self, row: int, column: int) -> bool:
+        return (
+            self.row <= row < self.row + self.row_span
+            and self.column <= column < self.column + self.column_span
+        )
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table, or the part of one that stands in a text: rows that are left out keep their numbers.
+
+    The first `head_rows` rows say what the columns are, the first `head_columns` columns name the rows.
+    """
+
+    char_start: int
+    char_end: int
+    head_rows: int
+    head_columns: int
+    cells: tuple[Cell, ...]
+    caption: Place | None = None
+    unit: Place | None = None
+    """What is said of all figures: "in thousands of dollars"."""
+
+    @property
+    def columns(self) -> int:
+        return max((cell.column + cell.column_span for cell in self.cells), default=0)
+
+    def moved(self, by: int) -> "Table":
+        """The same table in a text that begins elsewhere."""
+        return replace(
+            self,
+            char_start=self.char_start + by,
+            char_end=self.char_end + by,
+            cells=tuple(
+                replace(cell, char_start=cell.char_start + by, char_end=cell.char_end + by)
+                for cell in self.cells
+            ),
+            caption=_moved(self.caption, by),
+            unit=_moved(self.unit, by),
+        )
+
+
+def _moved(place: Place | None, by: int) -> Place | None:
+    return (place[0] + by, place[1] + by) if place else None
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table with the text that it stands in."""
+
+    table: Table
+    text: str
+
+    def say(self, cell: Cell) -> str:
+        """What a cell says, on one line."""
+        return " ".join(self.text[cell.char_start : cell.char_end].split())
+
+    @cached_property
+    def _rows(self) -> dict[int, tuple[Cell, ...]]:
+        found: dict[int, list[Cell]] = defaultdict(list)
+        for cell in self.table.cells:
+            for row in range(cell.row, cell.row + max(1, cell.row_span)):
+                found[row].append(cell)
+        return {
+            row: tuple(sorted(cells, key=lambda cell: cell.column))
+            for row, cells in sorted(found.items())
+        }
+
+    @cached_property
+    def name_columns(self) -> int:
+        """How many columns name the rows: where the table does not say, the first does."""
+        return self.table.head_columns or 1
+
+    @cached_property
+    def groups(self) -> dict[int, tuple[Cell, ...]]:
+        """Row -> the titles of the groups that it is in, from the outside in; a title's own row has no entry.
+
+        A title is the only cell of its row that says anything. It holds until the next title, or a row that begins
+        with "Total": what follows that one is in no group.
+        """
+        found: dict[int, tuple[Cell, ...]] = {}
+        above: tuple[Cell, ...] = ()
+        titled = False
+        for row, cells in self._rows.items():
+            if row < self.table.head_rows:
+                continue
+            said = [cell for cell in cells if cell.char_start < cell.char_end]
+            if self._is_title(row, said):
+                above = (*above, said[0]) if titled else (said[0],)
+                titled = True
+                continue
+            titled = False
+            name = self.say(said[0]).casefold().split() if said else []
+            closes = name[:1] == [_TOTAL]
+            found[row] = () if closes and len(name) > 1 else above
+            if closes:
+                above = ()
+        return found
+
+    def _is_title(self, row: int, said: list[Cell]) -> bool:
+        if len(said) != 1 or self.table.columns < 2 or said[0].row != row:
+            return False
+        # The last cell of a merged name, or a lonely figure, is none.
+        letters = any(map(str.isalpha, self.say(said[0])))
+        return letters and said[0].column < self.name_columns and said[0].row_span == 1
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The rows with values: neither heads nor titles of groups."""
+        return tuple(self.groups)
+
+    def row(self, number: int) -> tuple[Cell, ...]:
+        """The cells of a row, from left to right, merged ones that reach into it among them."""
+        return self._rows.get(number, ())
+
+    @cached_property
+    def heads(self) -> tuple[Cell, ...]:
+        """The cells that say what the columns are, in the order of the text."""
+        return tuple(
+            cell
+            for cell in self.table.cells
+            if cell.row < self.table.head_rows and cell.char_start < cell.char_end
+        )
+
+    def column_heads(self, cell: Cell) -> tuple[Cell, ...]:
+        """What the cell's columns are, from the top down."""
+        last = cell.column + cell.column_span
+        return tuple(
+            sorted(
+                (
+                    head
+                    for head in self.heads
+                    if head.column < last and cell.column < head.column + head.column_span
+                ),
+                key=lambda head: (head.row, head.column),
+            )
+        )
+
+    def names(self, row: int) -> tuple[Cell, ...]:
+        """The cells that name a row, from left to right."""
+        return tuple(
+            cell
+            for cell in self.row(row)
+            if cell.column < self.name_columns and cell.char_start < cell.char_end
+        )
+
+    def row_heads(self, row: int) -> tuple[Cell, ...]:
+        """What a row is: the titles of its groups, then its names."""
+        return (*self.groups.get(row, ()), *self.names(row))
+
+    def values(self, row: int) -> tuple[Cell, ...]:
+        """The cells of a row that say something and do not name it."""
+        return tuple(
+            cell
+            for cell in self.row(row)
+            if cell.column >= self.name_columns and cell.char_start < cell.char_end
+        )

@@ -1,0 +1,82 @@
+"""Which heads a cell of a table stands under."""
+
+from services.text.tables import Cell, Grid, Table
+
+
+def grid(rows: list[str], head_rows: int = 1, head_columns: int = 1) -> Grid:
+    """A table of lines "a | b | c"; "name >3" spans three columns."""
+    cells, lines, at = [], [], 0
+    for number, line in enumerate(rows):
+        column, written = 0, []
+        for each in line.split("|"):
+            text, _, wide = each.strip().partition(" >")
+            written.append(text)
+            start = at + len(" | ".join(written)) - len(text)
+            span = int(wide or 1)
+            cells.append(Cell(number, column, start, start + len(text), column_span=span))
+            column += span
+        lines.append(" | ".join(written))
+        at += len(lines[-1]) + 1
+    text = "\n".join(lines)
+    return Grid(Table(0, len(text), head_rows, head_columns, tuple(cells)), text)
+
+
+def said(found: Grid, cells: tuple[Cell, ...]) -> list[str]:
+    return [found.say(cell) for cell in cells]
+
+
+def test_a_head_merged_over_columns_is_the_head_of_each() -> None:
+    table = grid(["| Revenue >2 | Cost", "| 2022 | 2021 | 2022", "North | 5 | 4 | 3"], head_rows=2)
+    north = table.values(2)
+    assert [said(table, table.column_heads(cell)) for cell in north] == [
+        ["Revenue", "2022"],
+        ["Revenue", "2021"],
+        ["Cost", "2022"],
+    ]
+    assert said(table, table.row_heads(2)) == ["North"]
+
+
+def test_the_title_of_a_group_is_a_head_of_the_rows_below_it() -> None:
+    table = grid(
+        [
+            "| 2022",
+            "Assets >2",
+            "Current assets: |",
+            "Cash | 5",
+            "Total current assets | 9",
+            "Goodwill | 3",
+        ]
+    )
+    assert said(table, table.row_heads(3)) == ["Assets", "Current assets:", "Cash"]
+    assert said(table, table.row_heads(4)) == ["Total current assets"]
+    assert said(table, table.row_heads(5)) == ["Goodwill"]
+    assert table.rows == (3, 4, 5)
+
+
+def test_a_total_without_a_name_is_that_of_its_group() -> None:
+    table = grid(["| 2022", "Fees |", "Adults | 5", "Total | 9"])
+    assert said(table, table.row_heads(3)) == ["Fees", "Total"]
+
+
+def test_the_first_column_names_rows_where_none_is_said_to() -> None:
+    table = grid(["Part | Price", "PX-1 | 3"], head_columns=0)
+    assert said(table, table.names(1)) == ["PX-1"]
+    assert said(table, table.values(1)) == ["3"]
+
+
+def test_a_merged_cell_reaches_into_every_row_that_it_covers() -> None:
+    text = "Site | Day | Time\nMill | Mon | 9\nTue | 10"
+    cells = (
+        Cell(0, 0, 0, 4), Cell(0, 1, 7, 10), Cell(0, 2, 13, 17),
+        Cell(1, 0, 18, 22, row_span=2), Cell(1, 1, 25, 28), Cell(1, 2, 31, 32),
+        Cell(2, 1, 33, 36), Cell(2, 2, 39, 41),
+    )  # fmt: skip
+    table = Grid(Table(0, len(text), 1, 2, cells), text)
+    assert said(table, table.row_heads(2)) == ["Mill", "Tue"]
+    assert said(table, table.values(2)) == ["10"]
+
+
+def test_a_moved_table_says_the_same() -> None:
+    table = grid(["Part | Price", "PX-1 | 3"])
+    moved = Grid(table.table.moved(7), " " * 7 + table.text)
+    assert [moved.say(cell) for cell in moved.row(1)] == ["PX-1", "3"]
