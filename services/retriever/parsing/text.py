@@ -56,13 +56,17 @@ class Cleaned:
     dropped: int
 
 
-def clean(raw: str, preformatted: Sequence[tuple[int, int]] = ()) -> Cleaned:
+def clean(
+    raw: str, preformatted: Sequence[tuple[int, int]] = (), line_hyphens: bool = False
+) -> Cleaned:
     """Cleans a page's or a file's text. Line ends become "\\n", paragraph ends "\\n\\n", other space " ".
 
     `preformatted`: raw spans, in order, that keep the spaces and tabs in front of and between their words, and their
     hyphens and dots; of several empty lines one stays, and white space at a line's end goes.
+    `line_hyphens`: a hyphen at a line's end that may be the typesetter's becomes LINE_HYPHEN, for the caller to decide;
+    else a word that goes on in lower case is joined.
     """
-    cleaned = _Building(raw)
+    cleaned = _Building(raw, line_hyphens)
     done = 0
     for start, end in preformatted:
         cleaned.running(done, start)
@@ -86,8 +90,9 @@ def clean(raw: str, preformatted: Sequence[tuple[int, int]] = ()) -> Cleaned:
 class _Building:
     """Clean text while it grows, with the source of each character."""
 
-    def __init__(self, raw: str) -> None:
+    def __init__(self, raw: str, line_hyphens: bool) -> None:
         self._raw = raw
+        self._line_hyphens = line_hyphens
         self.parts: list[str] = []
         self.sources = array("I")
 
@@ -104,7 +109,11 @@ class _Building:
         for match in _SPECIAL.finditer(self._raw, start, end):
             self._verbatim(start, match.start())
             start = match.end()
-            piece = _replacement(match.lastgroup or "", match.group(), self._raw, *match.span())
+            kind = match.lastgroup or ""
+            if self._line_hyphens and kind == "hyphen":
+                piece = LINE_HYPHEN
+            else:
+                piece = _replacement(kind, match.group(), self._raw, *match.span())
             self._instead(piece, match.start())
         self._verbatim(start, end)
 

@@ -7,7 +7,8 @@ import pypdfium2 as pdfium
 
 from services.retriever.documents import PAGE_BREAK, Box
 from services.retriever.parsing.pdf import pages
-from services.retriever.parsing.pdf.geometry import clip, merge_lines
+from services.retriever.parsing.pdf.geometry import merge_lines
+from services.retriever.parsing.pdf.page import FULL, PageText
 
 Place = tuple[int, list[Box]]
 
@@ -31,7 +32,7 @@ def locate(
 class _Pages:
     def __init__(self, document: pdfium.PdfDocument, starts: Sequence[int]) -> None:
         self._document = document
-        self._read: dict[int, pages.PageText | None] = {}
+        self._read: dict[int, PageText | None] = {}
         self._starts = list(starts) if len(starts) == len(document) else self._count()
 
     def places(self, start: int, end: int) -> list[Place]:
@@ -47,7 +48,7 @@ class _Pages:
             index += 1
         return found
 
-    def _page(self, index: int) -> pages.PageText | None:
+    def _page(self, index: int) -> PageText | None:
         if index not in self._read:
             try:
                 self._read[index] = pages.read_page(self._document, index)
@@ -60,20 +61,14 @@ class _Pages:
         for index in range(len(self._document)):
             starts.append(start)
             page = self._page(index)
-            start += (len(page.cleaned.text) if page else 0) + len(PAGE_BREAK)
+            start += (len(page.text) if page else 0) + len(PAGE_BREAK)
         return starts
 
 
-def _boxes(page: pages.PageText, start: int, end: int) -> list[Box]:
-    sources, text, glyphs = page.cleaned.sources, page.cleaned.text, page.glyphs
+def _boxes(page: PageText, start: int, end: int) -> list[Box]:
     boxes: list[Box] = []
-    last = -1
-    for index in range(start, min(end, len(text))):
-        source = sources[index]
-        if source == last or text[index].isspace():
-            continue
-        last = source
-        box = clip(glyphs.frame.shown(glyphs.box(source)))
-        if box is not None:
-            boxes.append(box)
-    return merge_lines(boxes, glyphs.frame.size)
+    for index in range(start, min(end, len(page.text))):
+        left, top, right, bottom = page.boxes[4 * index : 4 * index + 4]
+        if left < right and top < bottom:
+            boxes.append(Box(left / FULL, top / FULL, right / FULL, bottom / FULL))
+    return merge_lines(boxes, page.size)

@@ -3,9 +3,10 @@
 import ctypes
 import stringprep
 import unicodedata
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as c
@@ -15,9 +16,10 @@ from services.retriever.documents import PAGE_BREAK, Page, ParsedDocument
 from services.retriever.parsing import sections
 from services.retriever.parsing.limits import ParseLimits
 from services.retriever.parsing.parser import DEFAULT_LIMITS, NO_HINTS, Hints, Progress, unseen
-from services.retriever.parsing.pdf import glyphs, headings, hidden, layout, ocr
+from services.retriever.parsing.pdf import headings, ocr, page
 from services.retriever.parsing.pdf.headings import Bookmark, TextLine
-from services.retriever.parsing.text import LINE_HYPHEN, Cleaned, clean, clean_line, position
+from services.retriever.parsing.pdf.page import PageText
+from services.retriever.parsing.text import LINE_HYPHEN, clean_line
 from services.rpc.errors import FailedPrecondition, InvalidArgument, ResourceExhausted
 
 EMPTY_PAGE_CHARS = 20
@@ -34,18 +36,6 @@ _METADATA = (
     "CreationDate",
     "ModDate",
 )
-
-
-@dataclass(frozen=True)
-class PageText:
-    """One page as text: `cleaned.sources` are pdfium's character indices. `hidden` counts unseen characters."""
-
-    glyphs: glyphs.Glyphs
-    cleaned: Cleaned
-    lines: tuple[layout.Line, ...]
-    paragraphs: frozenset[int]
-    hidden: int
-    text_layer: bool
 
 
 @contextmanager
@@ -88,26 +78,8 @@ def parse(
 
 
 def read_page(document: pdfium.PdfDocument, index: int) -> PageText:
-    """One page, always the same for the same bytes: offsets that were stored stay true. Raises PdfiumError."""
-    page = document[index]
-    try:
-        found = glyphs.read(page)
-        unseen = hidden.find(page, found)
-    finally:
-        page.close()
-    lines = layout.lines(found, unseen.flags)
-    starts = layout.paragraph_starts(found, lines)
-    cleaned = clean(_raw(found.chars, unseen.flags, starts))
-    return PageText(
-        glyphs=found,
-        cleaned=cleaned,
-        lines=tuple(lines),
-        paragraphs=frozenset(starts),
-        hidden=sum(
-            flag and char > " " for flag, char in zip(unseen.flags, found.chars, strict=True)
-        ),
-        text_layer=unseen.text_layer,
-    )
+    """One page with the hyphens at its lines' ends decided. Raises PdfiumError."""
+    return _joined(page.read_page(document, index))
 
 
 class _Reader:
@@ -130,16 +102,16 @@ class _Reader:
         start = self._length + len(PAGE_BREAK) if self._pages else 0
         text = ""
         try:
-            page = read_page(self._document, index)
+            found = read_page(self._document, index)
         except pdfium.PdfiumError:
             self._unreadable.append(index)
         else:
-            text = page.cleaned.text
-            self._lines += _text_lines(page, index, start)
-            self._dropped += page.cleaned.dropped - page.hidden
-            if page.hidden:
+            text = found.text
+            self._lines += _text_lines(found, index, start)
+            self._dropped += found.dropped
+            if found.hidden:
                 self._hidden.append(index)
-            if page.text_layer:
+            if found.text_layer:
                 self._layers.append(index)
         if not text or (len(text) < EMPTY_PAGE_CHARS and _has_picture(self._document, index)):
             self._empty.append(index)
@@ -154,7 +126,7 @@ class _Reader:
 
     def finish(self, hints: Hints, layer: bytes) -> ParsedDocument:
         metadata = _metadata(self._document)
-        starts = [page.char_start for page in self._pages]
+        starts = [each.char_start for each in self._pages]
         bookmarks = [] if self._careful else _bookmarks(self._document)
         found = headings.from_outline(bookmarks, self._lines, starts)
         found = found or headings.from_fonts(self._lines)
@@ -178,47 +150,46 @@ class _Reader:
             yield f"hidden text left out (invisible, white, off the page or tiny) on pages {_numbers(self._hidden)}"
         if self._layers:
             yield f"text of a scan's OCR layer on pages {_numbers(self._layers)}"
-        replaced = sum(page.text.count("\ufffd") for page in self._pages)
+        replaced = sum(each.text.count("\ufffd") for each in self._pages)
         if replaced + self._dropped > 0.05 * max(1, self._length):
             yield "more than 5% of the characters could not be read: the fonts lack a map to Unicode"
 
 
 def _text_lines(page: PageText, index: int, start: int) -> Iterator[TextLine]:
-    sources, text = page.cleaned.sources, page.cleaned.text
-    seen = [line for line in page.lines if line.box is not None]
-    for at, line in enumerate(seen):
-        first, last = position(sources, line.start), position(sources, line.end)
-        words = text[first:last].strip()
-        if not words:
-            continue
-        begins = line.start in page.paragraphs
-        ends = at + 1 == len(seen) or seen[at + 1].start in page.paragraphs
-        first += len(text[first:last]) - len(text[first:last].lstrip())
-        yield TextLine(
-            offset=start + first,
-            text=words,
-            page=index,
-            top=line.box.top if line.box else 0.0,
-            size=line.size,
-            bold=line.bold,
-            begins=begins,
-            alone=begins and ends,
-        )
+    for line in page.lines:
+        words = page.text[line.start : line.end].strip()
+        if words:
+            yield TextLine(
+                offset=start + line.start,
+                text=words,
+                page=index,
+                top=line.top,
+                size=line.size,
+                bold=line.bold,
+                begins=line.begins,
+                alone=line.alone,
+            )
 
 
-def _raw(chars: Sequence[str], unseen: Sequence[int], paragraph_starts: set[int]) -> str:
-    """The page's characters, one for each of pdfium's, so that indices stay the same: unseen ones as NUL, which
-    cleaning drops, and "\\r\\n" before a paragraph as two line ends."""
-    raw = list(chars)
-    for index, char in enumerate(raw):
-        if unseen[index]:
-            raw[index] = "\0" if char > " " else char
-        elif char == layout.PDFIUM_HYPHEN:
-            raw[index] = LINE_HYPHEN
-    for start in paragraph_starts:
-        if start >= 2 and raw[start - 1] == "\n":
-            raw[start - 2] = "\n"
-    return "".join(raw)
+def _joined(found: PageText) -> PageText:
+    """A word that goes on in lower case was broken by the typesetter; "Anglo-Saxon" and "pre-1990" were not."""
+    if LINE_HYPHEN not in found.text:
+        return found
+    text: list[str] = []
+    boxes = array("H")
+    moved = array("I")  # The new offset of each old one.
+    for at, char in enumerate(found.text):
+        moved.append(len(text))
+        if char == LINE_HYPHEN:
+            broken = found.text[at - 1 : at].isalpha() and found.text[at + 1 : at + 2].islower()
+            if broken:
+                continue
+            char = "-"
+        text.append(char)
+        boxes.extend(found.boxes[4 * at : 4 * at + 4])
+    moved.append(len(text))
+    lines = (replace(line, start=moved[line.start], end=moved[line.end]) for line in found.lines)
+    return replace(found, text="".join(text), boxes=boxes, lines=tuple(lines))
 
 
 def _has_picture(document: pdfium.PdfDocument, index: int) -> bool:

@@ -1,0 +1,173 @@
+"""One page of a PDF to text, and where each of its characters stands. Runs in a worker process only."""
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pypdfium2 as pdfium
+
+from services.retriever.parsing.pdf import glyphs, hidden, layout
+from services.retriever.parsing.pdf.glyphs import Glyphs
+from services.retriever.parsing.text import LINE_HYPHEN, clean, position
+
+FULL = 65_535
+"""A box's coordinates are fractions of the shown page in this many parts, from its top left corner."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Characters start..end of a page's text; the rectangle in points on the page as shown.
+
+    `size` and `bold` are those of most of its characters. `begins`: a paragraph starts here; `alone`: one that ends
+    here as well.
+    """
+
+    start: int
+    end: int
+    left: float
+    top: float
+    right: float
+    bottom: float
+    size: float
+    bold: bool
+    begins: bool
+    alone: bool
+
+
+@dataclass(frozen=True)
+class PageText:
+    """One page as clean text. Where a word was broken at a line's end stands LINE_HYPHEN, for the whole document
+    decides whether its hyphen belongs to the word.
+
+    `boxes` holds left, top, right and bottom for each character of the text (see FULL), zeros where there is no ink.
+    `size` is the page's width and height as shown, in points.
+    `hidden` counts unseen characters, `dropped` those that no text can hold; `text_layer`: an OCR program wrote it.
+    """
+
+    text: str
+    boxes: "array[int]"
+    lines: tuple[Line, ...]
+    size: tuple[float, float]
+    hidden: int = 0
+    dropped: int = 0
+    text_layer: bool = False
+
+
+def read_page(document: pdfium.PdfDocument, index: int) -> PageText:
+    """One page. Raises PdfiumError."""
+    page = document[index]
+    try:
+        found = glyphs.read(page)
+        unseen = hidden.find(page, found)
+    finally:
+        page.close()
+    lines = layout.lines(found, unseen.flags)
+    raw = _Raw(found, unseen.flags)
+    raw.write(lines, layout.paragraph_starts(found, lines))
+    count = sum(flag and char > " " for flag, char in zip(unseen.flags, found.chars, strict=True))
+    return raw.finish(count, unseen.text_layer)
+
+
+class _Raw:
+    """Raw text under composition: characters, and the glyph that each of them is (-1: none)."""
+
+    def __init__(self, found: Glyphs, unseen: Sequence[int]) -> None:
+        self._glyphs = found
+        self._unseen = unseen
+        self._chars: list[str] = []
+        self._sources: list[int] = []
+        self._lines: list[tuple[int, int, layout.Line, bool, bool]] = []
+
+    def write(self, lines: Sequence[layout.Line], paragraphs: set[int]) -> None:
+        """Lines in their order; those whose start is among `paragraphs` begin one."""
+        seen = [line for line in lines if line.box is not None]
+        for at, line in enumerate(seen):
+            begins = line.start in paragraphs
+            ends = at + 1 == len(seen) or seen[at + 1].start in paragraphs
+            if at:
+                self._break(begins)
+            start = len(self._chars)
+            for glyph in range(line.start, line.end):
+                if not self._unseen[glyph] or self._glyphs.chars[glyph] <= " ":
+                    self._chars.append(self._glyphs.chars[glyph])
+                    self._sources.append(glyph)
+            self._lines.append((start, len(self._chars), line, begins, begins and ends))
+
+    def finish(self, hidden_chars: int, text_layer: bool) -> PageText:
+        """The clean text."""
+        cleaned = clean("".join(self._chars), line_hyphens=True)
+        places = self._places()
+        sources = [self._sources[index] for index in cleaned.sources]
+        boxes = array("H", bytes(8 * len(sources)))
+        for at, (source, char) in enumerate(zip(sources, cleaned.text, strict=True)):
+            if source >= 0 and char > " ":
+                boxes[4 * at : 4 * at + 4] = places[4 * source : 4 * source + 4]
+        lines = []
+        for start, end, line, begins, alone in self._lines:
+            start, end = position(cleaned.sources, start), position(cleaned.sources, end)
+            if start < end and line.box is not None:
+                box = line.box
+                lines.append(
+                    Line(
+                        start,
+                        end,
+                        box.left,
+                        box.top,
+                        box.right,
+                        box.bottom,
+                        line.size,
+                        line.bold,
+                        begins,
+                        alone,
+                    )
+                )
+        return PageText(
+            cleaned.text,
+            boxes,
+            tuple(lines),
+            self._glyphs.frame.size,
+            hidden_chars,
+            cleaned.dropped,
+            text_layer,
+        )
+
+    def _break(self, paragraph: bool) -> None:
+        """Ends a line. A hyphen at its end and the line's end are one character, if a word may go on."""
+        if self._chars and self._chars[-1] == layout.PDFIUM_HYPHEN:
+            self._chars[-1] = "-" if paragraph else LINE_HYPHEN
+            if not paragraph:
+                return
+        end = "\n\n" if paragraph else "\n"
+        self._chars.extend(end)
+        self._sources.extend([-1] * len(end))
+
+    def _places(self) -> "array[int]":
+        """The boxes of all glyphs as fractions of the shown page."""
+        frame, boxes = self._glyphs.frame, self._glyphs.boxes
+        across = FULL / (frame.right - frame.left)
+        up = FULL / (frame.top - frame.bottom)
+        x0 = [_part((x - frame.left) * across) for x in boxes[0::4]]
+        y0 = [_part((y - frame.bottom) * up) for y in boxes[1::4]]
+        x1 = [_part((x - frame.left) * across) for x in boxes[2::4]]
+        y1 = [_part((y - frame.bottom) * up) for y in boxes[3::4]]
+        match frame.rotation:
+            case 90:
+                columns = y0, x0, y1, x1
+            case 180:
+                columns = _mirrored(x1), y0, _mirrored(x0), y1
+            case 270:
+                columns = _mirrored(y1), _mirrored(x1), _mirrored(y0), _mirrored(x0)
+            case _:
+                columns = x0, _mirrored(y1), x1, _mirrored(y0)
+        found = array("H", bytes(2 * len(boxes)))
+        for at, column in enumerate(columns):
+            found[at::4] = array("H", column)
+        return found
+
+
+def _part(value: float) -> int:
+    return 0 if value <= 0 else FULL if value >= FULL else round(value)
+
+
+def _mirrored(column: list[int]) -> list[int]:
+    return [FULL - value for value in column]
