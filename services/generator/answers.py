@@ -7,6 +7,7 @@ from typing import Protocol
 
 from services.rpc.deadline import Deadline
 from services.rpc.providers import Worker
+from services.text.tables import Table
 
 # An index that no source has: a citation of nothing, which no check lets pass.
 NO_SOURCE = 2**32 - 1
@@ -22,13 +23,17 @@ class Span:
 
 @dataclass(frozen=True)
 class Source:
-    """A text that an answer may cite. `hits` are the parts that matched best, `relevance` is 0 to 1."""
+    """A text that an answer may cite. `hits` are the parts that matched best, `relevance` is 0 to 1.
+
+    `tables` stand in the text, in its order.
+    """
 
     index: int
     title: str
     text: str
     hits: tuple[Span, ...] = ()
     relevance: float = 0.0
+    tables: tuple[Table, ...] = ()
 
 
 @dataclass(frozen=True)

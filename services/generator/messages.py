@@ -5,6 +5,7 @@ from folio.generator.v1 import generator_pb2 as pb
 from services.generator.answers import Finish, Result, Sentence, Source, Span, Usage
 from services.generator.quotes import encodable
 from services.generator.rewrite import Turn
+from services.rpc import tables
 from services.rpc.errors import InvalidArgument
 
 FINISHES = {
@@ -25,6 +26,7 @@ def sources(request: pb.AnswerRequest) -> list[Source]:
             text=source.text,
             hits=tuple(Span(hit.start, hit.end) for hit in source.hits),
             relevance=min(max(source.relevance, 0.0), 1.0),
+            tables=tuple(tables.unpack(table, len(source.text)) for table in source.tables),
         )
         for source in request.sources
     ]

@@ -139,6 +139,15 @@ class Grid:
         """The cells of a row, from left to right, merged ones that reach into it among them."""
         return self._rows.get(number, ())
 
+    def places(self) -> dict[int, Place]:
+        """Where each row stands: from the first to the last of the cells that begin in it and say something."""
+        found: dict[int, Place] = {}
+        for cell in self.table.cells:
+            if cell.char_start < cell.char_end:
+                start, end = found.get(cell.row, (cell.char_start, cell.char_end))
+                found[cell.row] = (min(start, cell.char_start), max(end, cell.char_end))
+        return dict(sorted(found.items()))
+
     @cached_property
     def heads(self) -> tuple[Cell, ...]:
         """The cells that say what the columns are, in the order of the text."""

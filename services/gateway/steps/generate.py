@@ -27,6 +27,7 @@ from services.rpc.errors import Code, FolioError
 PART = 0.85
 MAX_TEXT_BYTES = rules.max_bytes(generator_pb2.Source, "text")
 MAX_HITS = rules.max_items(generator_pb2.Source, "hits")
+MAX_TABLES = rules.max_items(generator_pb2.Source, "tables")
 MAX_TITLE_CHARACTERS = 1000
 
 _REASONS = {
@@ -175,6 +176,7 @@ def _source(index: int, read: Read) -> generator_pb2.Source:
         index=index,
         title=passage.title[:MAX_TITLE_CHARACTERS],
         text=passage.text.encode()[:MAX_TEXT_BYTES].decode(errors="ignore"),
+        tables=passage.tables[:MAX_TABLES],
         hits=[generator_pb2.Span(start=start, end=end) for start, end in spans if start < end],
         relevance=read.relevance,
     )

@@ -12,6 +12,7 @@ from services.generator.extractive.encoder_cache import CachedEncoder
 from services.generator.extractive.features import Encoder, read
 from services.generator.extractive.question import Question
 from services.generator.extractive.ranking import confidence, rank
+from services.generator.extractive.tables import cells
 from services.generator.extractive.windows import Candidate, Weights, candidates, likeliest, windows
 from services.generator.settings import GeneratorSettings
 from services.minilm.model import MiniLM
@@ -66,10 +67,16 @@ class ExtractiveGenerator:
         """The whole answer; blocks."""
         asked = Question.of(question[:MAX_QUESTION_CHARS])
         old = out_of_date(asked.text, sources)
-        found = candidates([source for source in sources if source.index not in old])
+        current = [source for source in sources if source.index not in old]
+        tables = cells.read(asked, current, self._encoder)
+        if tables.answer is not None:
+            return self._complete([cells.sentence(tables.answer)], tables.answer.explained)
+        found = candidates(current)
         siblings: dict[int, list[Candidate]] = {source.index: [] for source in sources}
         for sentence in found:
             siblings[sentence.source.index].append(sentence)
+        # Of rows that fit equally well and say different things, none is an answer.
+        found = [sentence for sentence in found if not tables.doubts(sentence)]
         weights = Weights.of(asked, found)
         chosen = likeliest(windows(found), weights, self._max_windows)
         if not chosen:
@@ -83,13 +90,16 @@ class ExtractiveGenerator:
         sure = max(confidence(reading, place, self._coefficients.answer) for place in places)
         if sure < self._threshold:
             return self._abstain("no sentence of the sources answers the question", sure)
+        return self._complete(sentences(reading, places, siblings), sure)
+
+    def _complete(self, said: Sequence[Sentence], confidence: float) -> Result:
         return Result(
             Finish.COMPLETE,
-            tuple(sentences(reading, places, siblings)),
+            tuple(said),
             Usage(self.provider, self.model),
             self.provider,
             self.model,
-            confidence=sure,
+            confidence=confidence,
         )
 
     def _abstain(self, detail: str, confidence: float) -> Result:

@@ -4,7 +4,7 @@ Plain text holds no layout: a line without a full stop is told by its figures an
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -44,13 +44,22 @@ class _Under:
     before: Line = Line.PROSE
 
 
-def layout(units: Sequence[str], title: str = "") -> list[tuple[Line, tuple[int, ...]]]:
-    """Of each sentence, in their order: what it is, and the places of the headings and the header it stands under."""
+def layout(
+    units: Sequence[str], title: str = "", rows: Mapping[int, Line] | None = None
+) -> list[tuple[Line, tuple[int, ...]]]:
+    """Of each sentence, in their order: what it is, and the places of the headings and the header it stands under.
+
+    `rows` are those that are known to be rows of tables: only the headings they stand under are looked for.
+    """
     found: list[tuple[Line, tuple[int, ...]]] = []
     under = _Under()
     running = " ".join(title.split()).lower()
     for place, unit in enumerate(units):
         following = units[place + 1] if place + 1 < len(units) else ""
+        if rows and place in rows:
+            found.append((rows[place], tuple(under.headings)))
+            under.header, under.before = None, rows[place]
+            continue
         if _CONTENTS.search(unit) or _PAGE.fullmatch(unit) or (place and unit.lower() == running):
             found.append((Line.FURNITURE, ()))
             continue

@@ -11,6 +11,7 @@ from services.generator.extractive.layout import Line, layout
 from services.generator.extractive.question import Question
 from services.generator.sentences import split
 from services.generator.words import Word, content_words
+from services.text.tables import Grid
 
 # The model reads 256 tokens at once; about 1,000 characters of English.
 WINDOW_CHARS = 900
@@ -106,12 +107,62 @@ def candidates(sources: Sequence[Source]) -> list[Candidate]:
     """All sentences of all sources, in their order; at most MAX_SENTENCES."""
     found: list[Candidate] = []
     for source in sources:
-        spans = split(source.text)[: MAX_SENTENCES - len(found)]
+        rows = _rows(source)
+        spans = _units(source, rows)[: MAX_SENTENCES - len(found)]
+        known = {place: rows[span] for place, span in enumerate(spans) if span in rows}
         own: list[Candidate] = []
-        lines = layout([source.text[span.start : span.end] for span in spans], source.title)
+        lines = layout(
+            [source.text[span.start : span.end] for span in spans],
+            source.title,
+            {place: row.line for place, row in known.items()},
+        )
+        by_span: dict[Span, Candidate] = {}
         for ordinal, (span, (line, above)) in enumerate(zip(spans, lines, strict=True)):
-            own.append(Candidate(source, span, ordinal, line, tuple(own[one] for one in above)))
+            over = [own[one] for one in above]
+            if ordinal in known:
+                over += [by_span[head] for head in known[ordinal].heads if head in by_span]
+            own.append(Candidate(source, span, ordinal, line, tuple(over)))
+            by_span[span] = own[-1]
         found += own
+    return found
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of a table as a line of its text; `heads` are the lines that say what it and its columns are."""
+
+    line: Line
+    heads: tuple[Span, ...] = ()
+
+
+def _rows(source: Source) -> dict[Span, _Row]:
+    """The rows of the tables of a source by their places, in their order."""
+    found: dict[Span, _Row] = {}
+    for table in source.tables:
+        grid = Grid(table, source.text)
+        spans = {number: Span(*place) for number, place in grid.places().items()}
+        heads = tuple(spans[number] for number in spans if number < table.head_rows)
+        for number, span in spans.items():
+            if number not in grid.groups:
+                found[span] = _Row(Line.HEADER)
+                continue
+            titles = tuple(spans[cell.row] for cell in grid.groups[number] if cell.row in spans)
+            found[span] = _Row(Line.ROW, (*heads, *titles))
+    return found
+
+
+def _units(source: Source, rows: dict[Span, _Row]) -> list[Span]:
+    """The sentences around tables, and the rows of these, in reading order."""
+    if not rows:
+        return split(source.text)
+    ordered = sorted(rows, key=lambda span: span.start)
+    found: list[Span] = []
+    at = 0
+    for row in [*ordered, Span(len(source.text), len(source.text))]:
+        between = split(source.text[at : row.start])
+        found += [Span(span.start + at, span.end + at) for span in between]
+        found += [row] if row in rows else []
+        at = max(at, row.end)
     return found
 
 

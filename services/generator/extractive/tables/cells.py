@@ -1,0 +1,209 @@
+"""From a question to the cells of a table that answer it, with what they are the values of; never a doubtful pair."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from services.generator.answers import Citation, Sentence, Source, Span
+from services.generator.extractive.features import Encoder
+from services.generator.extractive.question import Kind, Question
+from services.generator.extractive.tables import columns, rows
+from services.generator.extractive.tables.terms import GENERIC, content, exact, terms
+from services.generator.extractive.windows import Candidate
+from services.generator.injections import is_injection
+from services.generator.words import words
+from services.text.tables import Cell, Grid, Place
+
+# So many characters before a table may say what it is about.
+BEFORE = 600
+# A cell that says more than this is a text, which is read as one.
+MAX_VALUE_CHARS = 120
+# Answers that explain nearly as much of the question are meant just as well.
+EQUAL = 0.05
+
+# What no single cell answers, unless a head says so: comparisons, sums, changes.
+_COMPUTED = frozenset(
+    """
+    highest lowest most least maximum minimum largest smallest biggest greatest fewest average mean median sum combined
+    altogether difference change changed increase increased decrease decreased grow grew growth growing rise rose fell
+    decline declined compare compared comparison versus ratio percentage percent than exceed between together both rank
+    ranked top bottom best worst cheapest dearest longest shortest first last total fraction share proportion why
+    """.split()  # noqa: SIM905
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Cells of one row. `explained` is the share of the question's words that its heads and its place say, 0 to 1."""
+
+    source: Source
+    grid: Grid
+    row: rows.Row
+    cells: tuple[Cell, ...]
+    explained: float
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        return tuple(re.sub(r"[\s$€£¥]", "", self.grid.say(cell)).casefold() for cell in self.cells)
+
+
+@dataclass
+class Reading:
+    """What the tables say: an answer, or rows of which nobody can tell which one is meant."""
+
+    answer: Answer | None = None
+    doubtful: list[tuple[int, Span]] = field(default_factory=list)
+    """Rows that fit equally well and say different things: (index of the source, its place)."""
+
+    def doubts(self, candidate: Candidate) -> bool:
+        """Whether a sentence is one of those rows."""
+        return any(
+            index == candidate.source.index
+            and span.start < candidate.span.end
+            and candidate.span.start < span.end
+            for index, span in self.doubtful
+        )
+
+
+def read(question: Question, sources: Sequence[Source], encoder: Encoder) -> Reading:
+    """The cells that answer, from the best source that has them."""
+    reading = Reading()
+    found: list[Answer] = []
+    for source in sources:
+        for table in source.tables:
+            grid = Grid(table, source.text)
+            answers = list(_answers(question, source, grid, encoder))
+            if len({answer.said for answer in answers}) > 1:
+                reading.doubtful += [(source.index, _span(answer)) for answer in answers]
+            elif answers:
+                found.append(answers[0])
+    if not found:
+        return reading
+    best = max(answer.explained for answer in found)
+    near = [answer for answer in found if answer.explained >= best - EQUAL]
+    if len({answer.said for answer in near}) == 1 and not reading.doubtful:
+        reading.answer = max(near, key=lambda answer: answer.source.relevance)
+    return reading
+
+
+def _span(answer: Answer) -> Span:
+    cells = answer.grid.row(answer.row.number)
+    return Span(min(cell.char_start for cell in cells), max(cell.char_end for cell in cells))
+
+
+def _answers(question: Question, source: Source, grid: Grid, encoder: Encoder) -> Iterator[Answer]:
+    """Of each row that the question names equally well, its answer; none if one of them has none."""
+    asked = terms(question.text)
+    wanted = content(question.text)
+    place = _place(source, grid)
+    names = {word.stem for word in words(question.text) if word.stem in question.names}
+    for row in rows.named(grid, asked):
+        cells = tuple(
+            cell
+            for cell in grid.row(row.number)
+            if cell is not row.by and _may_answer(question, grid.say(cell))
+        )
+        left = wanted - row.matched - place - GENERIC
+        if not cells:
+            continue
+        chosen = columns.choose(
+            grid, cells, _masked(question.text, grid, row), asked - row.matched, left, encoder
+        )
+        if chosen is None:
+            continue
+        unsaid = left - chosen.matched
+        if unsaid and (not chosen.meant or unsaid & (exact(question.text) | names)):
+            continue
+        if _computed(question.text) - row.matched - chosen.matched:
+            continue
+        if any(is_injection(grid.say(cell)) for cell in chosen.cells):
+            continue
+        share = len(wanted & (row.matched | chosen.matched)) / max(1, len(wanted))
+        yield Answer(source, grid, row, chosen.cells, share)
+
+
+def _may_answer(question: Question, said: str) -> bool:
+    if not any(map(str.isalnum, said)) or len(said) > MAX_VALUE_CHARS:
+        return False
+    digits = any(map(str.isdigit, said))
+    if question.kind is Kind.NUMBER:
+        return digits
+    return question.kind is not Kind.NAME or any(map(str.isalpha, said))
+
+
+def _computed(question: str) -> frozenset[str]:
+    """The words of a question that ask for what no cell says by itself, as terms."""
+    return frozenset(
+        one
+        for word in words(question)
+        if word.text.lower() in _COMPUTED
+        for one in terms(word.text)
+    )
+
+
+def _place(source: Source, grid: Grid) -> frozenset[str]:
+    """What is said around a table: the title of its document, what stands before it, its caption and unit."""
+    start = grid.table.char_start
+    texts = [source.title, source.text[max(0, start - BEFORE) : start]]
+    texts += [
+        source.text[place[0] : place[1]] for place in (grid.table.caption, grid.table.unit) if place
+    ]
+    return frozenset[str]().union(*map(terms, texts))
+
+
+def _masked(question: str, grid: Grid, row: rows.Row) -> str:
+    """The question without what names the row: "What does it cost?"."""
+    found = [word for word in words(question) if terms(word.text) & row.matched]
+    if not found:
+        return question
+    rest = question
+    for word in reversed(found):
+        rest = f"{rest[: word.start]}\x00{rest[word.end :]}"
+    return " ".join(re.sub(r"(?:\b(?:the|a|an|of)\s+)*\x00(?:\W*\x00)*", "it", rest).split())
+
+
+def sentence(answer: Answer) -> Sentence:
+    """The cells with their heads, in the page's own words: "PX-1033: Price in euros 12.50"."""
+    grid, text = answer.grid, answer.source.text
+    quotes: list[Place] = []
+
+    def say(cells: Sequence[Cell]) -> str:
+        said: list[str] = []
+        for cell in cells:
+            place = _trimmed(text, cell.char_start, cell.char_end)
+            words_of = " ".join(text[place[0] : place[1]].split())
+            if words_of and words_of not in said:
+                said.append(words_of)
+            if any(map(str.isalnum, words_of)) and place not in quotes:
+                quotes.append(place)
+        return ", ".join(said)
+
+    heads = list(grid.row_heads(answer.row.number))
+    if answer.row.by not in heads:
+        heads.append(answer.row.by)
+    heads = [head for head in heads if head not in answer.cells]
+    name = say(heads)
+    values = []
+    for cell in answer.cells:
+        column = say(grid.column_heads(cell))
+        values.append(" ".join(filter(None, [column, say([cell])])))
+    spoken = f"{name}: {'; '.join(values)}" if name else "; ".join(values)
+    unit = grid.table.unit
+    if unit is not None:
+        said = " ".join(text[unit[0] : unit[1]].split()).strip("()")
+        if any(map(str.isalnum, said)):
+            spoken += f" ({said})"
+            quotes.append(unit)
+    return Sentence(
+        spoken,
+        tuple(Citation(answer.source.index, text[start:end], start, end) for start, end in quotes),
+    )
+
+
+def _trimmed(text: str, start: int, end: int) -> Place:
+    """A cell without the colon that it ends with."""
+    while end > start and (text[end - 1].isspace() or text[end - 1] in ":："):
+        end -= 1
+    while start < end and text[start].isspace():
+        start += 1
+    return start, end

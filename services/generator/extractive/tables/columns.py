@@ -1,0 +1,134 @@
+"""Which column of a row a question asks for: by the words of its heads, else by their meaning."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from services.generator.extractive.features import Encoder
+from services.generator.extractive.tables import properties
+from services.generator.extractive.tables.terms import naming, terms, years
+from services.text.tables import Cell, Grid
+
+# Cosine from which the question means a head of a column, and how far the next must stay below.
+MEANT = 0.42
+APART = 0.08
+# What a word of the heads that the question does not say takes from them.
+UNSAID = 0.3
+# More cells than this are no answer.
+MAX_CELLS = 4
+MAX_ROW = 6
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The cells that are asked for, and the terms of the question that their heads say; `meant`: by meaning alone."""
+
+    cells: tuple[Cell, ...]
+    matched: frozenset[str]
+    meant: bool = False
+
+
+def heads(grid: Grid, cell: Cell) -> str:
+    return " ".join(grid.say(head) for head in grid.column_heads(cell))
+
+
+def choose(
+    grid: Grid,
+    cells: Sequence[Cell],
+    question: str,
+    asked: frozenset[str],
+    left: frozenset[str],
+    encoder: Encoder,
+) -> Chosen | None:
+    """Of the cells of a row those that are asked for; None if none is.
+
+    `asked` are the terms of the question that do not name the row, `left` those of them that nothing else explains.
+    """
+    wanted = years(asked)
+    dated = [cell for cell in cells if wanted & terms(heads(grid, cell))]
+    cells = dated or cells
+    matched = frozenset[str]().union(*(terms(heads(grid, cell)) & asked for cell in cells))
+    scores = _scores(grid, cells, asked)
+    best = max(scores, default=0.0)
+    if best > 0 and not left - matched:
+        found = tuple(
+            cell for cell, score in zip(cells, scores, strict=True) if score > best - 1e-6
+        )
+        said = terms(heads(grid, found[0])) & asked
+        # Heads that say some of the words each, and none all of them, are not what is asked for.
+        if not left - said and len(found) <= MAX_CELLS:
+            return Chosen(found, said)
+        return None
+    rest = left - matched
+    if not rest:
+        # Nothing tells the columns apart: all of them, if they are few.
+        return Chosen(tuple(cells), matched) if 0 < len(cells) <= MAX_ROW else None
+    return _meant(grid, cells, question, rest, encoder, matched)
+
+
+def _scores(grid: Grid, cells: Sequence[Cell], asked: frozenset[str]) -> list[float]:
+    said = [terms(heads(grid, cell)) for cell in cells]
+    seen = Counter(term for each in said for term in each)
+    weights = {term: math.log(1.1 * len(cells) / count) for term, count in seen.items()}
+    found = []
+    for cell, each in zip(cells, said, strict=True):
+        common = sum(weights[term] for term in each & asked)
+        unsaid = sum(weights.get(term, 0.0) for term in naming(heads(grid, cell)) - asked)
+        found.append(common - UNSAID * unsaid if each & asked else 0.0)
+    return found
+
+
+def _meant(
+    grid: Grid,
+    cells: Sequence[Cell],
+    question: str,
+    left: frozenset[str],
+    encoder: Encoder,
+    matched: frozenset[str],
+) -> Chosen | None:
+    """The one column whose heads mean what the question says in other words."""
+    wanted = properties.asked(question)
+    fitting = []
+    for cell in cells:
+        held = properties.held(f"{heads(grid, cell)} {grid.say(cell)}")
+        if not (wanted and held) or wanted & held:
+            fitting.append((cell, bool(wanted & properties.held(heads(grid, cell)))))
+    sure = [cell for cell, same in fitting if same]
+    if len(sure) == 1 and (not matched or properties.all_held(left, heads(grid, sure[0]))):
+        return Chosen((sure[0],), matched, meant=True)
+    named = [cell for cell in sure or [cell for cell, _ in fitting] if heads(grid, cell)]
+    if not named:
+        return None
+    # Beside a word that the heads say, the others must be meant by themselves: "budgeted price" is not "price".
+    said = [] if matched else [question]
+    alike = similarities(
+        encoder, [*said, " ".join(sorted(left))], [heads(grid, cell) for cell in named]
+    )
+    order = np.argsort(-alike, kind="stable")
+    if alike[order[0]] < MEANT:
+        return None
+    if len(order) > 1 and alike[order[0]] - alike[order[1]] < APART:
+        return None
+    return Chosen((named[order[0]],), matched, meant=True)
+
+
+def similarities(
+    encoder: Encoder, asked: Sequence[str], texts: Sequence[str]
+) -> NDArray[np.float32]:
+    """(texts,): the cosine of each with the nearest of what is asked."""
+    vectors = [_mean(one.vectors) for one in encoder.encode([*asked, *texts])]
+    questions, others = np.stack(vectors[: len(asked)]), np.stack(vectors[len(asked) :])
+    best: NDArray[np.float32] = (others @ questions.T).max(axis=1)
+    return best
+
+
+def _mean(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    if not len(vectors):
+        return np.zeros(vectors.shape[1], np.float32)
+    mean = vectors.mean(axis=0)
+    scaled: NDArray[np.float32] = mean / max(float(np.linalg.norm(mean)), 1e-9)
+    return scaled

@@ -1,0 +1,78 @@
+"""Words as a table and a question about it share them: codes whatever their joints, words by their stems. Pure."""
+
+import re
+from functools import lru_cache
+
+from services.generator.words import words
+from services.text.codes import is_exact
+from services.text.words import FUNCTION_WORDS, STOP_WORDS
+
+# Of a row's name these tell it from another: "Other assets" is not "Assets", "before tax" not "after tax".
+_TELLING = frozenset(
+    {
+        "other",
+        "not",
+        "all",
+        "any",
+        "before",
+        "after",
+        "under",
+        "over",
+        "below",
+        "above",
+        "up",
+        "down",
+    }
+)
+_GRAMMAR = (
+    FUNCTION_WORDS | {"a", "an", "as", "at", "by", "in", "is", "of", "on", "or", "to", "it", "its"}
+) - _TELLING
+# What questions say around what they ask for.
+GENERIC = frozenset(
+    """
+    amount figure number value table row column list show shown state stated report reported record recorded give given
+    get end ended ending year month fiscal financial period date company firm document page level total-amount please
+    people person exactly currently one ones item entry there
+    """.split()  # noqa: SIM905
+)
+_FISCAL = re.compile(r"fy[-' ]?((?:19|20)\d\d)", re.IGNORECASE)
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_ASIDE = re.compile(r"\([^)]*\)|\[\^[^\]]*\]")
+
+
+@lru_cache(maxsize=8192)
+def terms(text: str) -> frozenset[str]:
+    """What a text is matched by, without its grammar."""
+    return frozenset(
+        term(word.text, word.stem) for word in words(text) if word.text.lower() not in _GRAMMAR
+    )
+
+
+def naming(text: str) -> frozenset[str]:
+    """The terms that name something: without what stands in brackets, unless that is all there is."""
+    return terms(_ASIDE.sub(" ", text)) or terms(text)
+
+
+def content(text: str) -> frozenset[str]:
+    """The terms that carry meaning."""
+    return frozenset(
+        term(word.text, word.stem) for word in words(text) if word.text.lower() not in STOP_WORDS
+    )
+
+
+def exact(text: str) -> frozenset[str]:
+    """Codes and numbers: a table that does not say them is about something else."""
+    return frozenset(
+        term(word.text, word.stem) for word in words(text) if is_exact(word.text) or word.is_number
+    )
+
+
+def term(word: str, stem: str) -> str:
+    fiscal = _FISCAL.fullmatch(word)
+    if fiscal:
+        return fiscal[1]
+    return re.sub(r"[\W_]", "", word).lower() if is_exact(word) else stem
+
+
+def years(found: frozenset[str]) -> frozenset[str]:
+    return frozenset(one for one in found if _YEAR.fullmatch(one))
