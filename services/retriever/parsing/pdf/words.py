@@ -1,0 +1,380 @@
+"""The words of a page by where they stand, in rows across the page and in the pieces that wide gaps cut rows into."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+from services.retriever.parsing.pdf.glyphs import Glyphs
+from services.retriever.parsing.pdf.layout import PDFIUM_HYPHEN
+from services.retriever.parsing.pdf.rules import Rules
+
+_CURRENCY = r"(?:US|CA|AU|HK|NZ|[CAR])?[$€£¥₹]|Rs\.?|EUR|USD|GBP|CHF|INR"
+_SIGN = "[-+\u2010\u2011\u2012\u2013\u2014\u2212]"
+_MARK = "[*\u2020\u2021]"
+_NUMBER = re.compile(
+    rf"[<>~\u2248\u00b1]?{_SIGN}?(?:{_CURRENCY})?\(?{_SIGN}?(?:{_CURRENCY})?\d[\d.,'\u2019]*(?<![.,'])"
+    rf"(?:%|\u2030|x|bps|pp|pts)?\)?%?{_MARK}*"
+)
+_DASH = re.compile(rf"\(?{_SIGN}+\)?%?")
+_NONE = re.compile(r"N/?A\.?|n/?a\.?|N/?M\.?|n/?m\.?|nil|Nil|\*")
+_MONEY = re.compile(rf"\(?(?:{_CURRENCY})\(?")
+_TAIL = re.compile(r"\)|\)?%\)?|pts?\.?|bps|\)x|x")
+_NOTE = re.compile(
+    r"[(\[](?:\d{1,2}|[a-z])(?:[,)\](](?:\d{1,2}|[a-z]))*[)\]]|[*\u2020\u2021]+|[(\[]"
+)
+_LEADER = re.compile(r"[.\u2026_\u00b7]{2,}|\.")
+_LEADERS = re.compile(r"[.\u2026_\u00b7]{3,}")
+YEAR = re.compile(r"(?:FY|CY)?'?(?:19|20)\d\d(?:\(?[EAF]\)?)?")
+
+# In units of the letters' size.
+_GAP = 0.8
+_VALUE_GAP = 0.3
+
+
+@dataclass(frozen=True)
+class Word:
+    """Letters without a gap, in points as shown. `glyphs` are pdfium's indices."""
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+    size: float
+    bold: bool
+    glyphs: tuple[int, ...]
+
+    @property
+    def middle(self) -> float:
+        return (self.top + self.bottom) / 2
+
+
+@dataclass
+class Piece:
+    """Words of one row with no wide gap between them."""
+
+    words: list[Word]
+    before: list[Word] = field(default_factory=list)
+    """A currency sign that stands apart."""
+    after: list[Word] = field(default_factory=list)
+    """A percent sign or a bracket that stands apart, and footnote marks."""
+
+    @cached_property
+    def text(self) -> str:
+        return " ".join(word.text for word in self.words)
+
+    @property
+    def left(self) -> float:
+        return min(word.left for word in self.words)
+
+    @property
+    def right(self) -> float:
+        return max(word.right for word in self.words)
+
+    @property
+    def top(self) -> float:
+        return min(word.top for word in self.words)
+
+    @property
+    def bottom(self) -> float:
+        return max(word.bottom for word in self.words)
+
+    @property
+    def size(self) -> float:
+        return max(word.size for word in self.words)
+
+    @property
+    def bold(self) -> bool:
+        return all(word.bold for word in self.words)
+
+    @cached_property
+    def is_value(self) -> bool:
+        """A figure, a dash for none, "n/a"."""
+        return len(self.words) == 1 and is_value(self.words[0].text)
+
+    @property
+    def all(self) -> list[Word]:
+        return [*self.before, *self.words, *self.after]
+
+    @property
+    def outer_left(self) -> float:
+        return min(word.left for word in self.all)
+
+    @property
+    def outer_right(self) -> float:
+        return max(word.right for word in self.all)
+
+
+@dataclass
+class Row:
+    """Words on one line across the page, from left to right."""
+
+    words: list[Word]
+    pieces: list[Piece] = field(default_factory=list)
+
+    @property
+    def top(self) -> float:
+        return min(word.top for word in self.words)
+
+    @property
+    def bottom(self) -> float:
+        return max(word.bottom for word in self.words)
+
+    @cached_property
+    def size(self) -> float:
+        return max(word.size for word in self.words)
+
+    @cached_property
+    def middle(self) -> float:
+        tall = [word.middle for word in self.words if word.size >= 0.8 * self.size]
+        return sum(tall) / len(tall)
+
+
+def is_value(text: str) -> bool:
+    """Whether a word is a figure, or stands in a figure's place."""
+    return bool(_NUMBER.fullmatch(text) or _DASH.fullmatch(text) or _NONE.fullmatch(text))
+
+
+def is_figure(text: str) -> bool:
+    """Whether a word is a number."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def is_money(text: str) -> bool:
+    """Whether a word is a currency sign alone."""
+    return _MONEY.fullmatch(text) is not None
+
+
+def is_tail(text: str) -> bool:
+    """Whether a word is a percent sign, or what closes a figure."""
+    return _TAIL.fullmatch(text) is not None and not text[0].isalnum()
+
+
+def words_of(glyphs: Glyphs, unseen: Sequence[int]) -> list[Word]:
+    """The visible words of a page, in pdfium's order; dots that lead to a figure are words of their own."""
+    width, height = glyphs.frame.size
+    found: list[Word] = []
+    letters: list[_Letter] = []
+    styles = iter(glyphs.runs)
+    run = next(styles, None)
+    for index, char in enumerate(glyphs.chars):
+        while run is not None and index >= run[1]:
+            run = next(styles, None)
+        seen = (char > " " and char != "\xa0") or char == PDFIUM_HYPHEN
+        if not seen or unseen[index]:
+            found += _words(letters)
+            letters = []
+            continue
+        shown = glyphs.frame.shown(glyphs.box(index))
+        left, right = shown.left * width, shown.right * width
+        top, bottom = shown.top * height, shown.bottom * height
+        if right <= left or bottom <= top:
+            found += _words(letters)
+            letters = []
+            continue
+        style = run[2] if run is not None and index >= run[0] else None
+        size = style.size if style and style.size > 0 else (bottom - top) * 0.85
+        letter = _Letter(
+            "-" if char == PDFIUM_HYPHEN else char,
+            left,
+            top,
+            right,
+            bottom,
+            size,
+            bool(style and style.bold),
+            index,
+        )
+        if letters and _is_apart(letters[-1], letter):
+            found += _words(letters)
+            letters = []
+        letters.append(letter)
+    return found + _words(letters)
+
+
+def _is_apart(last: "_Letter", letter: "_Letter") -> bool:
+    shared = min(letter.bottom, last.bottom) - max(letter.top, last.top)
+    return (
+        letter.left - last.right > 0.25 * max(last.size, letter.size)
+        or letter.left < last.right - 0.6 * last.size
+        or shared < 0.5 * min(letter.bottom - letter.top, last.bottom - last.top)
+        or not 0.75 < letter.size / last.size < 1.34
+    )
+
+
+def _words(letters: Sequence["_Letter"]) -> list[Word]:
+    """One word, or its parts around a run of leader dots."""
+    if not letters:
+        return []
+    text = "".join(letter.char for letter in letters)
+    cuts = [0]
+    for run in _LEADERS.finditer(text):
+        cuts += [run.start(), run.end()]
+    cuts.append(len(text))
+    return [_word(letters[start:end]) for start, end in pairwise(cuts) if start < end]
+
+
+def _word(letters: Sequence["_Letter"]) -> Word:
+    return Word(
+        "".join(letter.char for letter in letters),
+        min(letter.left for letter in letters),
+        min(letter.top for letter in letters),
+        max(letter.right for letter in letters),
+        max(letter.bottom for letter in letters),
+        letters[0].size,
+        letters[0].bold,
+        tuple(letter.glyph for letter in letters),
+    )
+
+
+class _Letter(NamedTuple):
+    char: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+    size: float
+    bold: bool
+    glyph: int
+
+
+def rows_of(words: Iterable[Word], rules: Rules) -> list[Row]:
+    """Words grouped by height, top to bottom, and cut into pieces."""
+    rows: list[list[Word]] = []
+    tallest: list[Word] = []
+    for word in sorted(words, key=lambda word: word.middle):
+        for at in range(len(rows) - 1, max(-1, len(rows) - 4), -1):
+            tall = tallest[at]
+            shared = min(word.bottom, tall.bottom) - max(word.top, tall.top)
+            least = min(word.bottom - word.top, tall.bottom - tall.top)
+            if shared > 0.55 * least:
+                rows[at].append(word)
+                if word.size > tall.size:
+                    tallest[at] = word
+                break
+        else:
+            rows.append([word])
+            tallest.append(word)
+    down = sorted(rules.down)
+    xs = [x for x, _, _ in down]
+    found = [Row(sorted(row, key=lambda word: word.left)) for row in rows]
+    found.sort(key=lambda row: row.middle)
+    for row in found:
+        row.pieces = _pieces(row, down, xs)
+    return found
+
+
+def _pieces(
+    row: Row, down: Sequence[tuple[float, float, float]], xs: Sequence[float]
+) -> list[Piece]:
+    groups: list[list[Word]] = []
+    for word in row.words:
+        if _LEADER.fullmatch(word.text) and groups:
+            # Leader dots lead from a name to its figure; they are neither, and what follows them begins anew.
+            groups.append([])
+            continue
+        if groups and groups[-1] and not _parts(groups[-1], word, down, xs):
+            groups[-1].append(word)
+        else:
+            groups.append([word])
+    return _with_signs([Piece(group) for group in groups if group])
+
+
+def _parts(
+    group: list[Word],
+    word: Word,
+    down: Sequence[tuple[float, float, float]],
+    xs: Sequence[float],
+) -> bool:
+    """Whether a new piece begins with `word`."""
+    last = group[-1]
+    size = max(last.size, word.size)
+    gap = word.left - last.right
+    if gap > _GAP * size:
+        return True
+    for at in range(bisect_left(xs, last.right - 0.15 * size), len(xs)):
+        x, top, bottom = down[at]
+        if x > word.left + 0.15 * size:
+            break
+        if top <= word.middle <= bottom:
+            return True
+    valued = all(is_value(part.text) or _is_sign(part.text) for part in group)
+    if not valued or gap <= 0:
+        return False
+    if is_money(word.text) and not is_money(last.text):
+        return True
+    return gap > _VALUE_GAP * size and is_figure(word.text) and is_figure(last.text)
+
+
+def _is_sign(text: str) -> bool:
+    return is_money(text) or _TAIL.fullmatch(text) is not None
+
+
+def _with_signs(pieces: list[Piece]) -> list[Piece]:
+    """Signs that stand apart go to the figure they belong to: a currency to the right, a percent to the left."""
+    found: list[Piece] = []
+    waiting: list[Word] = []
+    for piece in pieces:
+        words = piece.words
+        lead = 0
+        while (
+            lead < len(words) - 1 and is_money(words[lead].text) and is_value(words[lead + 1].text)
+        ):
+            lead += 1
+        if len(words) == 1 and is_money(words[0].text):
+            waiting = words
+            continue
+        if found and found[-1].is_value and all(_is_mark(word, found[-1]) for word in words):
+            found[-1].after += words
+            continue
+        body, after = _tail(words[lead:])
+        if found and not body and found[-1].is_value and _near(found[-1], after[0]):
+            found[-1].after += after
+            continue
+        if not body:
+            body, after = words[lead:], []
+        made = Piece(body, words[:lead], after)
+        if waiting:
+            if made.is_value:
+                made.before = [*waiting, *made.before]
+            else:
+                found.append(Piece(waiting))
+            waiting = []
+        found.append(made)
+    if waiting:
+        found.append(Piece(waiting))
+    return found
+
+
+def _is_mark(word: Word, figure: Piece) -> bool:
+    """A footnote mark behind a figure: a letter in brackets, or small."""
+    return (
+        _NOTE.fullmatch(word.text) is not None
+        and word.left - figure.outer_right < 3 * figure.size
+        and (word.size < 0.85 * figure.size or word.text[1:2].isalpha())
+    )
+
+
+def _tail(words: list[Word]) -> tuple[list[Word], list[Word]]:
+    """A figure, and the signs and footnote marks behind it."""
+    if len(words) == 1 and not _TAIL.fullmatch(words[0].text):
+        return words, []
+    end = len(words)
+    while end > 0 and (_TAIL.fullmatch(words[end - 1].text) or _is_note(words, end - 1)):
+        end -= 1
+    if end == 1 and is_value(words[0].text):
+        return words[:1], words[1:]
+    if end == 0:
+        return [], words
+    return words, []
+
+
+def _is_note(words: list[Word], at: int) -> bool:
+    return at > 0 and _NOTE.fullmatch(words[at].text) is not None
+
+
+def _near(piece: Piece, word: Word) -> bool:
+    return word.left - piece.outer_right < 2.5 * word.size

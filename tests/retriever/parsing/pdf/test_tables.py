@@ -1,0 +1,221 @@
+"""Tables of PDFs that were drawn for this: what is paired with what, and what is no table."""
+
+from collections.abc import Sequence
+
+import pypdfium2 as pdfium
+import pytest
+
+from services.retriever.parsing.pdf import glyphs, hidden, rules, tables
+from services.retriever.parsing.pdf.grids import Grid
+from tests.retriever.parsing import pdfs
+
+# Widths of Helvetica's letters in thousandths of its size, as far as figures and signs go.
+_WIDTHS = {",": 278, ".": 278, "(": 333, ")": 333, "-": 333, " ": 278, "%": 889, "$": 556}
+
+
+def right(words: str, x: float, y: float, size: float = 10) -> bytes:
+    """Figures that end at x."""
+    width = sum(_WIDTHS.get(char, 556) for char in words) * size / 1000
+    return pdfs.text(words, x - width, y, size)
+
+
+def left(words: str, x: float, y: float, size: float = 10, font: str = "F1") -> bytes:
+    return pdfs.text(words, x, y, size, font)
+
+
+def line(x0: float, y0: float, x1: float, y1: float) -> bytes:
+    return f"0.5 w {x0} {y0} m {x1} {y1} l S\n".encode()
+
+
+def found(content: bytes) -> list[tuple[Grid, dict[tuple[int, int], str]]]:
+    """The tables of a page with this content, and the text of each cell."""
+    document = pdfium.PdfDocument(pdfs.make([content]))
+    try:
+        page = document[0]
+        chars = glyphs.read(page)
+        flags = hidden.find(page, chars).flags
+        grids = tables.find(chars, flags, rules.read(page, chars.frame))
+        page.close()
+    finally:
+        document.close()
+    return [
+        (
+            grid,
+            {
+                (cell.row, cell.column): "".join(
+                    " " if at < 0 else chars.chars[at] for at in cell.glyphs
+                )
+                for cell in grid.cells
+            },
+        )
+        for grid in grids
+    ]
+
+
+def statement(rows: Sequence[tuple[str, str, str]], money: bool = True) -> bytes:
+    """Names at the left, two columns of figures at the right under two years."""
+    content = left("(in thousands)", 60, 720) + left("2022", 382, 720) + left("2021", 482, 720)
+    for at, (name, one, other) in enumerate(rows):
+        y = 700 - 14 * at
+        content += left(name, 60, y)
+        for value, x in ((one, 400), (other, 500)):
+            if value:
+                content += right(value, x, y)
+                if money and at == 0:
+                    content += left("$", x - 65, y)
+    return content
+
+
+ROWS = [
+    ("Inventories", "5,877,879", "4,021,330"),
+    ("Receivables", "917", "1,028"),
+    ("Loss on leases", "(212)", "-"),
+    ("Total assets", "11,306,204", "9,000,001"),
+]
+
+
+def test_figures_in_columns_under_years() -> None:
+    [(grid, cells)] = found(statement(ROWS))
+    assert (grid.rows, grid.columns, grid.head_rows) == (5, 3, 1)
+    assert [cells[0, at] for at in range(3)] == ["(in thousands)", "2022", "2021"]
+    assert [cells[1, at] for at in range(3)] == ["Inventories", "$5,877,879", "$4,021,330"]
+    assert [cells[3, at] for at in range(3)] == ["Loss on leases", "(212)", "-"]
+
+
+def test_a_name_on_two_lines_is_one_row_and_a_title_is_none() -> None:
+    rows = [
+        ("CURRENT ASSETS", "", ""),
+        ("Preferred shares, of which one hundred million are", "", ""),
+        ("authorized and none issued", "12", "14"),
+        *ROWS[1:],
+    ]
+    [(grid, cells)] = found(statement(rows, money=False))
+    assert cells[1, 0] == "CURRENT ASSETS"
+    assert next(cell for cell in grid.cells if (cell.row, cell.column) == (1, 0)).column_span == 3
+    assert cells[2, 0].endswith("are authorized and none issued")
+    assert (cells[2, 1], cells[2, 2]) == ("12", "14")
+
+
+def test_a_head_over_two_columns_is_both_their_head() -> None:
+    content = left("First half", 310, 740) + line(280, 737, 400, 737)
+    content += left("Second half", 457, 740) + line(430, 737, 550, 737)
+    for at, head in enumerate(("Sold", "Left", "Sold", "Left")):
+        content += left(head, (300, 370, 450, 520)[at], 724)
+    for at, name in enumerate(("Apples", "Pears", "Plums")):
+        content += left(name, 60, 706 - 14 * at)
+        for column, x in enumerate((320, 390, 470, 540)):
+            content += right(f"{10 * at + column + 11}", x, 706 - 14 * at)
+    [(grid, cells)] = found(content)
+    spans = {(c.row, c.column): c.column_span for c in grid.cells if c.row < grid.head_rows}
+    assert (cells[0, 1], cells[0, 3]) == ("First half", "Second half")
+    assert (spans[0, 1], spans[0, 3]) == (2, 2)
+    assert [cells[1, at] for at in range(1, 5)] == ["Sold", "Left", "Sold", "Left"]
+    assert [cells[2, at] for at in range(1, 5)] == ["11", "12", "13", "14"]
+
+
+def test_cells_that_lines_draw() -> None:
+    xs, ys = (60, 160, 300, 500), (740, 716, 680, 660)
+    content = b"".join(line(x, ys[0], x, ys[-1]) for x in xs)
+    content += b"".join(line(xs[0], y, xs[-1], y) for y in ys)
+    for at, head in enumerate(("Error", "Meaning", "What to do")):
+        content += left(head, xs[at] + 4, 724, font="F2")
+    content += left("88", 64, 702) + left("Boiler too hot", 164, 702)
+    content += left("Let it cool down and", 304, 702) + left("switch on again", 304, 688)
+    content += left("89", 64, 666) + left("No water", 164, 666) + left("Fill the tank", 304, 666)
+    [(grid, cells)] = found(content)
+    assert (grid.rows, grid.columns, grid.head_rows) == (3, 3, 1)
+    assert cells[1, 2] == "Let it cool down and switch on again"
+    assert [cells[2, at] for at in range(3)] == ["89", "No water", "Fill the tank"]
+
+
+def test_rows_that_no_line_parts_are_rows_all_the_same() -> None:
+    xs, ys = (60, 260, 380), (740, 716, 650)
+    content = b"".join(line(x, ys[0], x, ys[-1]) for x in xs)
+    content += b"".join(line(xs[0], y, xs[-1], y) for y in ys)
+    content += left("Director", 64, 724) + left("Meetings", 264, 724)
+    for at, name in enumerate(("Ash", "Birch", "Cedar")):
+        content += left(name, 64, 700 - 16 * at) + left(str(7 + at), 300, 700 - 16 * at)
+    [(grid, cells)] = found(content)
+    assert grid.rows == 4
+    assert [(cells[at, 0], cells[at, 1]) for at in (1, 2, 3)] == [
+        ("Ash", "7"),
+        ("Birch", "8"),
+        ("Cedar", "9"),
+    ]
+
+
+PROSE = (
+    "The night watch begins at ten in the",
+    "evening, when 40 lamps are lit, and it",
+    "goes on until the last of the 12 boats",
+    "has come in, or at six, whichever is",
+    "the later of the two. Whoever leaves",
+    "before that tells the harbour master,",
+)
+
+
+def _two_columns() -> bytes:
+    return b"".join(
+        left(words, x, 700 - 13 * at) for at, words in enumerate(PROSE) for x in (60, 320)
+    )
+
+
+def _contents() -> bytes:
+    names = ("Opening hours", "Prices of the year", "How to find us", "What to bring")
+    return b"".join(
+        left(name + " " + "." * 60, 60, 700 - 14 * at) + right(str(3 + 9 * at), 520, 700 - 14 * at)
+        for at, name in enumerate(names)
+    )
+
+
+def _chart() -> bytes:
+    axis = b"".join(right(str(20 * at), 80, 500 + 30 * at) for at in range(6))
+    years = b"".join(left(str(2000 + 2 * at), 90 + 50 * at, 480) for at in range(7))
+    return axis + years + left("86", 400, 640) + left("59", 400, 560)
+
+
+def _list() -> bytes:
+    return b"".join(
+        left(f"{at}.", 60, 700 - 14 * at) + left(f"Bring {at} pairs of shoes.", 90, 700 - 14 * at)
+        for at in range(1, 7)
+    )
+
+
+def _headless() -> bytes:
+    return b"".join(
+        left(name, 60, 700 - 14 * at)
+        + right(one, 400, 700 - 14 * at)
+        + right(other, 500, 700 - 14 * at)
+        for at, (name, one, other) in enumerate(ROWS)
+    )
+
+
+def _head_between_columns() -> bytes:
+    return _headless() + left("2022", 425, 716)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [_two_columns(), _contents(), _chart(), _list(), _headless(), _head_between_columns()],
+    ids=["columns of text", "contents", "chart", "list", "no heads", "head between columns"],
+)
+def test_what_is_no_table_for_sure_is_none(content: bytes) -> None:
+    assert found(content) == []
+
+
+def test_a_frame_around_a_text_is_no_table() -> None:
+    frame = b"".join(line(*at) for at in ((50, 720, 560, 720), (50, 600, 560, 600)))
+    frame += b"".join(line(x, 720, x, 600) for x in (50, 300, 560))
+    assert found(frame + _two_columns()) == []
+
+
+def test_figures_keep_their_signs() -> None:
+    content = left("2020", 380, 720) + left("Change", 470, 720)
+    for at, (name, value, share) in enumerate(
+        (("Sales", "1,234", "(5.8)"), ("Costs", "987", "12.1"), ("Rent", "15", "0.3"))
+    ):
+        y = 700 - 14 * at
+        content += left(name, 60, y) + right(value, 400, y) + right(share, 500, y)
+        content += left("%", 504, y)
+    [(_, cells)] = found(content)
+    assert [cells[at, 2] for at in (1, 2, 3)] == ["(5.8)%", "12.1%", "0.3%"]
