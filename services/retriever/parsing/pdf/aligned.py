@@ -124,7 +124,7 @@ def _table(rows: Sequence[Row], start: int, first: int, last: int, rules: Rules)
         rows[head_from:head_to], columns, left, edge, rules, rows[first].top
     )
     lines = _lines(rows[head_to:last], columns, edge)
-    if heads and not column_heads.tell_apart(heads, len(columns)):
+    if heads and not column_heads.tell_apart(heads, _percents(figures, len(columns))):
         raise Unsure
     if not heads and not _stands_alone(figures, columns):
         return None
@@ -301,6 +301,16 @@ def _plausible(figures: Sequence[_Line], columns: Sequence[Column]) -> None:
     other = median(piece.size for line in figures for piece in line.cells.values())
     if not 0.85 < size / other < 1.18:
         raise Unsure
+
+
+def _percents(figures: Sequence[_Line], columns: int) -> list[bool]:
+    """Which columns hold percentages: beside its change, a figure's change in percent may share its head."""
+    found = []
+    for column in range(columns):
+        pieces = [line.cells[column] for line in figures if column in line.cells]
+        signs = [any("%" in word.text for word in piece.all) for piece in pieces]
+        found.append(sum(signs) > 0.8 * len(signs))
+    return found
 
 
 def _stands_alone(figures: Sequence[_Line], columns: Sequence[Column]) -> bool:

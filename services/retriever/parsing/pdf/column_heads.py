@@ -87,17 +87,17 @@ def find(
     return _levelled(_merged(heads, wide, rules)), stub, skipped
 
 
-def tell_apart(heads: Sequence[Head], columns: int) -> bool:
-    """Whether every column has a head, and no two have the same ones."""
+def tell_apart(heads: Sequence[Head], percents: Sequence[bool]) -> bool:
+    """Whether every column has a head, and no two have the same ones, unless one of the two is of percentages."""
     over = [
         tuple(
             at
             for at, head in enumerate(heads)
             if head.first <= column <= head.last and not _is_unit(head)
         )
-        for column in range(columns)
+        for column in range(len(percents))
     ]
-    return all(over) and len(set(over)) == columns
+    return all(over) and len(set(zip(over, percents, strict=True))) == len(percents)
 
 
 def _is_caption(row: Row, columns: Sequence[Column], left: float) -> bool:
