@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from services.gateway.grounding.factual import facts
 from services.gateway.grounding.numbers import LONG_WORD
+from services.gateway.grounding.pairing import Quoted, mispaired
 from services.gateway.grounding.quotes import SourceText, Span, find
 from services.gateway.grounding.support import flips_negation, missing_figures
 from services.gateway.grounding.text import neutralise
@@ -104,7 +105,9 @@ def check_sentence(sentence: DraftSentence, sources: Sequence[SourceText]) -> Ch
             continue
         source = sources[draft.source]
         span = find(draft.text, source, draft.char_start)
-        if span is None:
+        if span is None or any(
+            gap.start < span.end and span.start < gap.end for gap in source.gaps
+        ):
             reasons.append("a quote is not in the source it names")
         else:
             quotes.append(Quote(draft.source, neutralise(source.text[span.start : span.end]), span))
@@ -118,4 +121,6 @@ def check_sentence(sentence: DraftSentence, sources: Sequence[SourceText]) -> Ch
         reasons += [f"it states a {kind} that is not in its sources" for kind in missing]
         if flips_negation(text, texts):
             reasons.append("it denies what its quote affirms, or the other way round")
+        if mispaired(text, [Quoted(quote.source, quote.span) for quote in quotes], sources):
+            reasons.append("it takes a value from another row or column than the one it names")
     return CheckedSentence(text, tuple(quotes), tuple(dict.fromkeys(reasons)))

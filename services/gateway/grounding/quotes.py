@@ -6,6 +6,7 @@ from functools import cached_property
 from services.gateway.grounding.numbers import Figures, figures
 from services.gateway.grounding.text import Normalised, normalise
 from services.text.scripts import is_unspaced
+from services.text.tables import Grid, Table
 
 # A quote longer than this is not one.
 MAX_QUOTE_CHARACTERS = 20_000
@@ -19,6 +20,13 @@ class SourceText:
 
     text: str
     char_start: int = 0
+    tables: tuple[Table, ...] = ()
+    gaps: tuple["Span", ...] = ()
+    """What stands between the slices that it is made of: no part of the document."""
+
+    @cached_property
+    def grids(self) -> tuple[Grid, ...]:
+        return tuple(Grid(table, self.text) for table in self.tables)
 
     @cached_property
     def joined(self) -> Normalised:

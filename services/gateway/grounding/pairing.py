@@ -1,0 +1,247 @@
+"""Whether what a sentence takes from a table belongs to the row and the column that the sentence names. Pure.
+
+A figure with a proof beside the wrong name is the worst answer there is: so a value must stand in a row that is named,
+if one is, and under the heads that are named, if any are.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from services.gateway.grounding.numbers import figures
+from services.gateway.grounding.quotes import SourceText, Span
+from services.text.tables import Cell, Grid
+
+# A name of fewer letters is one only as it is written: "May", "No".
+MIN_LOOSE = 4
+
+# The rows, or the columns, that a cell stands in.
+_Places = Callable[[Cell], range]
+
+_NUMBER = re.compile(r"\d(?:[\d,.]*\d)?")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_ASIDE = re.compile(r"\s*(?:\([^)]*\)|\[\^[^\]]*\])|[:\uff1a]\s*$")
+
+
+@dataclass(frozen=True)
+class Quoted:
+    """A quote by its source and its place in it."""
+
+    source: int
+    span: Span
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A head that a sentence names: where it says it, and the rows or columns that are called so."""
+
+    at: int
+    places: frozenset[int]
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A value of a sentence: where it says it, and the cells that it may be from."""
+
+    at: int
+    cells: tuple[Cell, ...]
+
+
+def mispaired(sentence: str, quotes: Sequence[Quoted], sources: Sequence[SourceText]) -> bool:
+    """Whether a value of a sentence stands in another row or column of a table than the ones it names."""
+    for index in sorted({quote.source for quote in quotes}):
+        source = sources[index]
+        spans = [quote.span for quote in quotes if quote.source == index]
+        prose = _prose_numbers(source, spans)
+        for grid in source.grids:
+            shown = _shown_rows(sentence, grid, spans)
+            items = [
+                item
+                for item in _items(sentence, grid, spans, prose)
+                if not any(cell.row in shown for cell in item.cells)
+            ]
+            if items and not _paired(sentence, grid, items, spans):
+                return True
+    return False
+
+
+def _shown_rows(sentence: str, grid: Grid, spans: Sequence[Span]) -> frozenset[int]:
+    """Rows that a sentence shows as they stand, name and values: they say themselves what belongs together."""
+    said = " ".join(sentence.split())
+    return frozenset(
+        row
+        for span in spans
+        if " ".join(grid.text[span.start : span.end].split()) in said
+        for row in grid.rows
+        if any(_touch(span, cell) for cell in grid.names(row))
+        and any(_touch(span, cell) for cell in grid.values(row))
+    )
+
+
+def _prose_numbers(source: SourceText, spans: Sequence[Span]) -> frozenset[Decimal]:
+    """The numbers that quotes say outside of tables."""
+    found: set[Decimal] = set()
+    for span in spans:
+        text, at = "", span.start
+        for grid in source.grids:
+            if grid.table.char_end > at and grid.table.char_start < span.end:
+                text += source.text[at : max(at, grid.table.char_start)] + "\n"
+                at = max(at, grid.table.char_end)
+        said = figures(text + source.text[at : span.end])
+        found |= said.numbers
+    return frozenset(found)
+
+
+def _items(
+    sentence: str, grid: Grid, spans: Sequence[Span], prose: frozenset[Decimal]
+) -> Iterator[_Item]:
+    """The numbers that a sentence takes from a table, and the values that it quotes by themselves."""
+    values = [cell for row in grid.rows for cell in grid.values(row)]
+    quoted = [cell for cell in values if any(_touch(span, cell) for span in spans)]
+    heads = {number for cell in _all_heads(grid) for number in _numbers(grid.say(cell))}
+    seen: set[Cell] = set()
+    for match in _NUMBER.finditer(sentence):
+        for number in _numbers(match[0]) - prose - heads:
+            holding = [cell for cell in quoted if number in _numbers(grid.say(cell))]
+            holding = holding or [cell for cell in values if number in _numbers(grid.say(cell))]
+            if holding:
+                seen.update(holding)
+                yield _Item(match.start(), tuple(holding))
+    for cell in quoted:
+        alone = any(cell.char_start <= span.start and span.end <= cell.char_end for span in spans)
+        if alone and cell not in seen:
+            yield _Item(sentence.find(grid.say(cell)), (cell,))
+
+
+def _touch(span: Span, cell: Cell) -> bool:
+    return span.start < cell.char_end and cell.char_start < span.end
+
+
+def _numbers(text: str) -> frozenset[Decimal]:
+    found = figures(text)
+    return found.numbers.union(*found.doubtful)
+
+
+def _all_heads(grid: Grid) -> Iterator[Cell]:
+    yield from grid.heads
+    for row in grid.rows:
+        yield from grid.row_heads(row)
+
+
+def _at(one: _Item | _Named) -> int:
+    return one.at
+
+
+def _paired(sentence: str, grid: Grid, items: Sequence[_Item], spans: Sequence[Span]) -> bool:
+    rows, columns = _named_rows(sentence, grid, spans), _named_columns(sentence, grid)
+    rowed = _fits(items, rows, lambda cell: range(cell.row, cell.row + cell.row_span), every=True)
+    return rowed and all(
+        _fits(
+            items,
+            level,
+            lambda cell: range(cell.column, cell.column + cell.column_span),
+            every=False,
+        )
+        for level in columns
+    )
+
+
+def _fits(items: Sequence[_Item], named: Sequence[_Named], of: _Places, *, every: bool) -> bool:
+    """Whether each value stands in a place that is named; as many values as names stand in them in their order.
+
+    Not `every`: with fewer names than values, what is named must be the place of some value.
+    """
+    if not named:
+        return True
+
+    def inside(item: _Item, name: _Named) -> bool:
+        return any(name.places & set(of(cell)) for cell in item.cells)
+
+    if len(named) == len(items) > 1:
+        order = zip(sorted(items, key=_at), sorted(named, key=_at), strict=True)
+        return all(inside(item, name) for item, name in order)
+    if every or len(named) >= len(items):
+        return all(any(inside(item, name) for name in named) for item in items)
+    return all(any(inside(item, name) for item in items) for name in named)
+
+
+def _named_rows(sentence: str, grid: Grid, spans: Sequence[Span]) -> list[_Named]:
+    found = _longest(
+        [
+            (place, frozenset({row}))
+            for row in grid.rows
+            for cell in grid.names(row)
+            for place in _said(sentence, grid.say(cell))
+        ]
+    )
+    quoted = frozenset(
+        row
+        for row in grid.rows
+        for cell in grid.names(row)
+        if any(cell.char_start <= span.start and span.end <= cell.char_end for span in spans)
+    )
+    groups = {
+        cell
+        for row in grid.rows
+        for cell in grid.groups[row]
+        if any(True for _ in _said(sentence, grid.say(cell)))
+    }
+    grouped = frozenset(row for row in grid.rows if groups & set(grid.groups[row]))
+    named = [_Named(name.at, name.places & grouped or name.places) for name in found]
+    if quoted and not any(name.places & quoted for name in named):
+        named.append(_Named(len(sentence), quoted))
+    return named
+
+
+def _named_columns(sentence: str, grid: Grid) -> list[list[_Named]]:
+    """The heads that a sentence names, for each row of heads."""
+    levels = []
+    # What names a row names no column: "Total" of "Total assets".
+    rows = [
+        place
+        for row in grid.rows
+        for cell in grid.names(row)
+        for place in _said(sentence, grid.say(cell))
+    ]
+    for level in range(grid.table.head_rows):
+        found = [
+            (place, frozenset(range(cell.column, cell.column + cell.column_span)))
+            for cell in grid.heads
+            if cell.row == level and cell.column + cell.column_span > grid.name_columns
+            for place in _said(sentence, grid.say(cell))
+            if not any(start <= place[0] and place[1] <= end for start, end in rows)
+        ]
+        named = _longest(found)
+        # A head over all columns tells none apart.
+        levels.append([name for name in named if len(name.places) < grid.table.columns])
+    return levels
+
+
+def _said(sentence: str, name: str) -> Iterator[tuple[int, int]]:
+    """Where a sentence says a name."""
+    name = _ASIDE.sub("", name).strip()
+    if name.isdecimal() and not _YEAR.fullmatch(name):
+        return
+    if not any(map(str.isalnum, name)):
+        return
+    loose = re.IGNORECASE if len(name) >= MIN_LOOSE else 0
+    pattern = r"\s+".join(map(re.escape, name.split()))
+    for match in re.finditer(rf"(?<![^\W_]){pattern}(?![^\W_])", sentence, loose):
+        yield match.span()
+
+
+def _longest(found: Sequence[tuple[tuple[int, int], frozenset[int]]]) -> list[_Named]:
+    """What is named, each name once; one that is said only inside a longer one is not."""
+    named: dict[str, _Named] = {}
+    merged: dict[tuple[int, int], frozenset[int]] = {}
+    for place, places in found:
+        merged[place] = merged.get(place, frozenset()) | places
+    for (start, end), places in sorted(merged.items()):
+        inside = any(
+            other != (start, end) and other[0] <= start and end <= other[1] for other in merged
+        )
+        key = ",".join(map(str, sorted(places)))
+        if not inside and key not in named:
+            named[key] = _Named(start, places)
+    return list(named.values())
