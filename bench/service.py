@@ -34,11 +34,11 @@ from folio.rerank.v1 import (
 )
 from native import maxsim
 from services.colbert.compression import Projection
-from services.colbert.matrices import pack
 from services.postgres import admin
 from services.postgres.embedded import EmbeddedPostgres
 from services.rpc.channels import channel_options
 from services.rpc.identity import Principal
+from services.rpc.matrices import pack
 from services.rpc.ports import reserved_address
 from services.rpc.testing import SECRET, signing
 

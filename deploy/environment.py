@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings
 
 from services.colbert.settings import ColbertSettings
 from services.crossencoder.settings import CrossEncoderSettings
+from services.encoder.settings import EncoderSettings
 from services.gateway.settings import GatewaySettings
 from services.generator.settings import GeneratorSettings
 from services.minilm.settings import MiniLMSettings
@@ -25,12 +26,13 @@ from services.rpc.settings import ServerSettings, names
 
 SETTINGS: dict[str, type[BaseSettings]] = {
     "every service": ServerSettings,
-    "the embedded model (retriever, colbert, generator)": MiniLMSettings,
+    "the embedded model (encoder, retriever, colbert, generator)": MiniLMSettings,
     "gateway": GatewaySettings,
     "retriever": RetrieverSettings,
     "colbert": ColbertSettings,
     "crossencoder": CrossEncoderSettings,
     "generator": GeneratorSettings,
+    "encoder": EncoderSettings,
     "the schema's owner (folio admin)": AdminSettings,
 }
 
@@ -41,6 +43,7 @@ SERVICES: dict[str, type[BaseSettings]] = {
     "colbert": ColbertSettings,
     "crossencoder": CrossEncoderSettings,
     "generator": GeneratorSettings,
+    "encoder": EncoderSettings,
     "gateway": GatewaySettings,
 }
 FOREIGN = "foreign-secrets.yaml"
@@ -59,6 +62,7 @@ DEPLOYED = {
     "FOLIO_METRICS_LISTEN": "0.0.0.0:9400",
     "FOLIO_RETRIEVER_ADDRESS": "dns:///retriever:7400",
     "FOLIO_RERANKERS": "colbert=dns:///colbert:7400",
+    "FOLIO_ENCODER_ADDRESS": "dns:///encoder:7400",
     "FOLIO_GENERATOR_ADDRESS": "dns:///generator:7400",
     "FOLIO_KEYS_FILE": "/etc/folio/keys.yaml",
     "FOLIO_CACHE_DIR": "/var/cache/folio",

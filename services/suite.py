@@ -35,6 +35,7 @@ GATEWAY_PORT = 7400
 
 # What the health of each service is asked about.
 HEALTH = {
+    "encoder": "folio.encoder.v1.EncoderService",
     "retriever": "folio.retriever.v1.RetrieverService",
     "colbert": "folio.rerank.v1.RerankService",
     "crossencoder": "folio.rerank.v1.RerankService",
@@ -225,6 +226,8 @@ class Suite:
             "FOLIO_CROSSENCODER_PROVIDER"
         ):
             names.append("crossencoder")
+        if not self._environment.get("FOLIO_ENCODER_ADDRESS"):
+            names.insert(0, "encoder")
         addresses = {name: self._free_address() for name in names}
         common = {
             **self._environment,
@@ -234,6 +237,8 @@ class Suite:
             # A service finds the modules that this process finds, and nothing in the working folder (-P).
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         }
+        if "encoder" in addresses:
+            common["FOLIO_ENCODER_ADDRESS"] = addresses["encoder"]
         for name in names:
             needs_database = (
                 {"DATABASE_URL": database_url} if name in ("retriever", "colbert") else {}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-SERVICES = {"gateway", "retriever", "colbert", "crossencoder", "generator"}
+SERVICES = {"gateway", "retriever", "colbert", "crossencoder", "generator", "encoder"}
 # What services may share. The suite starts the services, so it alone knows them all; nothing imports it but the CLI.
 ROOMS = {"rpc", "minilm", "outbound", "postgres", "rerank", "text"}
 NAMELESS = {"utils", "util", "common", "helpers", "helper", "misc", "shared"}
@@ -193,7 +193,7 @@ def test_the_environment_is_read_in_settings_only() -> None:
 
 
 def test_libraries_that_report_to_their_makers_are_imported_where_that_is_off() -> None:
-    reporting = {"onnxruntime", "huggingface_hub", "sentence_transformers", "pylate"}
+    reporting = {"onnxruntime", "openvino", "huggingface_hub", "sentence_transformers", "pylate"}
     for path in sources("folio", "native", "evals", "bench", "deploy"):
         loaded = {name.partition(".")[0] for name in imports(path)} & reporting
         assert not loaded, f"{path.relative_to(ROOT)} imports {sorted(loaded)} without services"

@@ -11,7 +11,7 @@ from deploy import environment
 from services.suite import HEALTH
 
 DEPLOY = Path(__file__).resolve().parent.parent / "deploy"
-SERVICES = ("gateway", "retriever", "colbert", "crossencoder", "generator")
+SERVICES = ("gateway", "retriever", "colbert", "crossencoder", "generator", "encoder")
 KNOWN = {
     environment.variable(settings, field)
     for settings in environment.SETTINGS.values()

@@ -46,9 +46,8 @@ class Service:
         return ["folio.rerank.v1.RerankService", "folio.rerank.v1.LateInteractionService"]
 
     async def warm_up(self) -> None:
-        """The first inference allocates the model's memory; no caller should wait for that."""
-        await self.parts.encoding.query("warm up")
-        await self.parts.encoding.documents(["warm up"])
+        """Before the first caller comes."""
+        await self.parts.encoding.encoder.warm_up()
         await gates.check(self.pool, latest())
 
     async def check(self) -> None:
@@ -60,7 +59,8 @@ class Service:
 async def open_service(
     settings: ColbertSettings, encoder: Encoder | None = None
 ) -> AsyncIterator[Service]:
-    """All that the service holds, closed at the end. `encoder` stands in for the configured one."""
+    """All that the service holds, closed at the end. `encoder` stands in for the configured one, and stays open."""
+    own = encoder is None
     if encoder is None:
         encoder = await asyncio.to_thread(_load_encoder, settings)
     encoding = Encoding(encoder, settings)
@@ -88,7 +88,8 @@ async def open_service(
                 listener.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await listener
-            await encoding.close()
+            if own:
+                await encoder.close()
             await asyncio.to_thread(executor.shutdown)
 
 

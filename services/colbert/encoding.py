@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from native.maxsim import Tiles
-from services.colbert.batching import Batcher, Lane
 from services.colbert.compression import Projection, pool
 from services.colbert.encoders import Encoded, Encoder
 from services.colbert.settings import ColbertSettings
@@ -35,7 +34,7 @@ class Query:
 
 
 class Encoding:
-    """The encoder with everything around it: batching, projection, pooling, quantisation."""
+    """The encoder with everything around it: projection, pooling, quantisation."""
 
     def __init__(self, encoder: Encoder, settings: ColbertSettings) -> None:
         self.encoder = encoder
@@ -44,21 +43,6 @@ class Encoding:
             Projection.load(settings.projection, encoder.dim) if settings.projection else None
         )
         self.dim = len(self.projection.matrix) if self.projection else encoder.dim
-        self._batcher = Batcher(
-            {
-                Lane.QUERY: encoder.encode_queries,
-                Lane.DOCUMENT: encoder.encode_documents,
-                Lane.BULK: encoder.encode_documents,
-            },
-            {
-                Lane.QUERY: encoder.query_length,
-                Lane.DOCUMENT: encoder.document_length,
-                Lane.BULK: encoder.document_length,
-            },
-            batch_tokens=settings.batch_tokens,
-            wait_s=settings.batch_wait_ms / 1000,
-            queue_tokens=settings.queue_tokens,
-        )
 
     @property
     def key(self) -> str:
@@ -72,7 +56,7 @@ class Encoding:
 
     async def query(self, text: str) -> Query:
         """Raises Internal where the model fails on it."""
-        (encoded,) = await self._batcher.encode(Lane.QUERY, [text])
+        (encoded,) = await self.encoder.encode_queries([text])
         if encoded is None or not np.isfinite(encoded.vectors).all():
             raise Internal("the model gave no finite vectors for this query", reason="MODEL")
         vectors = self.projection(encoded.vectors) if self.projection else encoded.vectors
@@ -82,22 +66,19 @@ class Encoding:
         self, texts: Sequence[str], *, bulk: bool = False, lossless: bool = False
     ) -> list[Document]:
         """In the order of the texts. `lossless` leaves pooling out (the rows are the text's tokens)."""
-        encoded = await self._batcher.encode(Lane.BULK if bulk else Lane.DOCUMENT, texts)
+        encoded = await self.encoder.encode_documents(texts, bulk=bulk)
         factor = 1 if lossless else self.pool_factor
         return await asyncio.to_thread(lambda: [self._tile(item, factor) for item in encoded])
 
     async def matrices(self, texts: Sequence[str]) -> list[Encoded | None]:
         """Documents' token vectors before pooling and quantisation, projected."""
-        encoded = await self._batcher.encode(Lane.DOCUMENT, texts)
+        encoded = await self.encoder.encode_documents(texts)
         if self.projection is None:
-            return encoded
+            return list(encoded)
         return [
             item and Encoded(self.projection(item.vectors), item.tokens, item.truncated)
             for item in encoded
         ]
-
-    async def close(self) -> None:
-        await self._batcher.close()
 
     def _tile(self, encoded: Encoded | None, factor: int) -> Document:
         if encoded is None or not np.isfinite(encoded.vectors).all():

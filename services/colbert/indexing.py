@@ -10,7 +10,7 @@ from services.colbert.store import TokenStore
 from services.rpc.identity import Principal
 
 # Chunks stored in one transaction: what a killed run repeats at most.
-INDEX_STEP = 32
+INDEX_STEP = 8
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from native import maxsim
 from services.colbert.encoding import Encoding, Query
 from services.colbert.exact_search import ExactSearch
 from services.colbert.indexing import Indexer
-from services.colbert.matrices import pack, unpack, unpack_documents
 from services.colbert.queries import MAX_QUERY_TOKENS, Queries, given
 from services.colbert.reranker import Options, Reranker, Scored
 from services.colbert.settings import ColbertSettings
@@ -32,6 +31,7 @@ from services.rpc.build import package_version
 from services.rpc.errors import InvalidArgument
 from services.rpc.identity import Principal
 from services.rpc.limits import Gate
+from services.rpc.matrices import pack, unpack, unpack_documents
 from services.rpc.providers import entry
 
 Context = grpc.aio.ServicerContext[Any, Any]

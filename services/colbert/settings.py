@@ -86,24 +86,24 @@ class ColbertSettings(PostgresSettings):
         description="MaxSim calls that run at once",
     )
     batch_tokens: int = Field(
-        2048,
+        1024,
         ge=64,
         le=2**20,
         validation_alias="FOLIO_COLBERT_BATCH_TOKENS",
-        description="tokens encoded together, across calls",
+        description="tokens encoded together, across calls; not with FOLIO_ENCODER_ADDRESS, which has its own lanes",
     )
     batch_wait_ms: float = Field(
         2.0,
         ge=0,
         le=1000,
         validation_alias="FOLIO_COLBERT_BATCH_WAIT_MS",
-        description="how long a text waits for others to share a batch with",
+        description="how long a text waits for others to share a batch of pylate with",
     )
     queue_tokens: int = Field(
         1_000_000,
         ge=1024,
         validation_alias="FOLIO_COLBERT_QUEUE_TOKENS",
-        description="tokens that may wait to be encoded; calls beyond that are refused",
+        description="tokens that may wait in one lane, half of them of one organization; calls beyond that are refused",
     )
     stream_in_flight: int = Field(
         16,

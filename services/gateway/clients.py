@@ -11,6 +11,7 @@ import grpc
 from google.protobuf.message import Message
 
 from folio import failure
+from folio.encoder.v1 import encoder_pb2, encoder_pb2_grpc
 from folio.generator.v1 import generator_pb2, generator_pb2_grpc
 from folio.rerank.v1 import late_interaction_pb2_grpc, rerank_pb2, rerank_pb2_grpc
 from folio.retriever.v1 import retriever_pb2, retriever_pb2_grpc
@@ -244,7 +245,19 @@ class GeneratorClient(Client[generator_pb2.GetCapabilitiesResponse]):
         return await self.call(self.stub.GetCapabilities, request, seconds)
 
 
-AnyClient = RetrieverClient | RerankerClient | GeneratorClient
+class EncoderClient(Client[encoder_pb2.GetCapabilitiesResponse]):
+    """The encoder is the other services' to call; we ask only how it is."""
+
+    def __init__(self, address: str, settings: GatewaySettings) -> None:
+        super().__init__("encoder", address, settings)
+        self.stub = encoder_pb2_grpc.EncoderServiceStub(self.channel)
+
+    async def _ask_about(self, seconds: float) -> encoder_pb2.GetCapabilitiesResponse:
+        request = encoder_pb2.GetCapabilitiesRequest()
+        return await self.call(self.stub.GetCapabilities, request, seconds)
+
+
+AnyClient = RetrieverClient | RerankerClient | GeneratorClient | EncoderClient
 
 
 @dataclass(frozen=True)
@@ -255,6 +268,7 @@ class Clients:
     # By name, in the order in which they run.
     rerankers: Mapping[str, RerankerClient]
     generator: GeneratorClient | None
+    encoder: EncoderClient | None = None
 
     @classmethod
     def open(cls, settings: GatewaySettings) -> "Clients":
@@ -268,6 +282,9 @@ class Clients:
             generator=GeneratorClient(settings.generator_address, settings)
             if settings.generator_address != NONE
             else None,
+            encoder=EncoderClient(settings.encoder_address, settings)
+            if settings.encoder_address not in ("", NONE)
+            else None,
         )
 
     @property
@@ -276,7 +293,8 @@ class Clients:
 
     def every(self) -> tuple[AnyClient, ...]:
         generator = (self.generator,) if self.generator else ()
-        return (self.retriever, *self.rerankers.values(), *generator)
+        encoder = (self.encoder,) if self.encoder else ()
+        return (self.retriever, *self.rerankers.values(), *generator, *encoder)
 
     async def close(self) -> None:
         await asyncio.gather(*(client.close() for client in self.every()))

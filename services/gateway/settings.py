@@ -76,6 +76,11 @@ class GatewaySettings(ServerSettings):
     generator_address: str = Field(
         "127.0.0.1:7404", description="host:port of the generator, or none"
     )
+    encoder_address: str = Field(
+        "",
+        description="host:port of the encoder, which holds the embedded model for all services;"
+        " empty or none: each has its own copy",
+    )
     breaker_failures: int = Field(
         5, ge=1, description="failures in a row after which a service is not called for a while"
     )

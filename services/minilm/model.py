@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import onnxruntime  # type: ignore[import-untyped]
 from numpy.typing import NDArray
-from tokenizers import Encoding, Tokenizer
 
 from services.minilm import weights
+from services.minilm.engines import Engine, open_engine
 from services.minilm.settings import MiniLMSettings
+from services.minilm.tokens import TokenReader, Tokens
 
 Vectors = NDArray[np.float32]
 
-# Tokens, padding included, of one inference: larger batches are no faster on a CPU and need more
-# memory (attention alone 12 heads x batch x length^2 floats).
-_BATCH_TOKENS = 2048
+# Tokens, padding included, of one inference: larger batches are no faster on a CPU, hold up whoever is
+# next, and need more memory (attention alone 12 heads x batch x length^2 floats).
+BATCH_TOKENS = 1024
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class TokenVectors:
     offsets: tuple[tuple[int, int], ...]
     truncated: bool
 
-
-@dataclass(frozen=True)
-class _Input:
-    ids: list[int]
-    tokens: list[str]
-    offsets: list[tuple[int, int]]
-    truncated: bool
+    @classmethod
+    def of(cls, read: Tokens, vectors: Vectors, *, special: bool) -> "TokenVectors":
+        """`vectors` are those of all tokens; `special` keeps [CLS] and [SEP]."""
+        kept = slice(None) if special else slice(1, -1)
+        return cls(
+            vectors[kept], tuple(read.tokens[kept]), tuple(read.offsets[kept]), read.truncated
+        )
 
 
 class MiniLM:
@@ -55,11 +55,9 @@ class MiniLM:
     model_id = weights.MODEL_ID
     revision = weights.REVISION
 
-    def __init__(
-        self, session: onnxruntime.InferenceSession, tokenizer: Tokenizer, max_tokens: int
-    ) -> None:
-        self._session = session
-        self.tokenizer = tokenizer
+    def __init__(self, engine: Engine, reader: TokenReader, max_tokens: int = 256) -> None:
+        self.engine = engine
+        self.reader = reader
         self.max_tokens = max_tokens
 
     @classmethod
@@ -77,28 +75,18 @@ class MiniLM:
         """
         settings = settings or MiniLMSettings()
         directory = directory or weights.model_dir()
-        tokenizer = Tokenizer.from_str(weights.checked(directory, "tokenizer.json").decode())
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = settings.model_threads
-        # Threads that spin between inferences take the cores from MaxSim and from PostgreSQL.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        session = onnxruntime.InferenceSession(
-            str(weights.graph_file(directory, settings.cache_dir)),
-            options,
-            providers=["CPUExecutionProvider"],
-        )
-        return cls(session, tokenizer, max_tokens)
+        reader = TokenReader.load(directory)
+        graph = weights.graph_file(directory, settings.cache_dir)
+        return cls(open_engine(graph, settings), reader, max_tokens)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Sentence vectors (n, 384): the mean over all tokens, [CLS] and [SEP] included as the
         model was trained, scaled to length 1. An empty text has a vector too: that of no words.
         """
-        inputs = [self._read(encoding, self.max_tokens) for encoding in self._tokenize(texts)]
-        result = np.empty((len(inputs), self.dim), np.float32)
-        for index, states in self._infer(inputs):
-            result[index] = _normalised(states.mean(axis=0))
+        read = self.reader.read(texts, self.max_tokens)
+        result = np.empty((len(read), self.dim), np.float32)
+        for index, states in self._infer([item.ids for item in read]):
+            result[index] = sentence(states)
         return result
 
     def token_vectors(self, texts: Sequence[str], max_tokens: int | None = None) -> list[Vectors]:
@@ -113,58 +101,51 @@ class MiniLM:
         self, texts: Sequence[str], max_tokens: int | None = None, *, special: bool = False
     ) -> list[TokenVectors]:
         """token_vectors with each token's text and place; `special` keeps [CLS] and [SEP]."""
-        limit = min(max_tokens or self.max_tokens, self.max_positions)
-        inputs = [self._read(encoding, limit) for encoding in self._tokenize(texts)]
-        states: list[Vectors] = [np.empty((0, self.dim), np.float32)] * len(inputs)
-        for index, rows in self._infer(inputs):
-            states[index] = _normalised(rows if special else rows[1:-1])
-        kept = slice(None) if special else slice(1, -1)
+        read = self.reader.read(texts, min(max_tokens or self.max_tokens, self.max_positions))
+        states = self.states([item.ids for item in read])
         return [
-            TokenVectors(
-                vectors, tuple(item.tokens[kept]), tuple(item.offsets[kept]), item.truncated
-            )
-            for item, vectors in zip(inputs, states, strict=True)
+            TokenVectors.of(item, normalised(rows), special=special)
+            for item, rows in zip(read, states, strict=True)
         ]
 
-    def _tokenize(self, texts: Sequence[str]) -> list[Encoding]:
-        # A lone surrogate is a TypeError to the tokenizer; "?" keeps the offsets of the others.
-        clean = [text.encode("utf-8", "replace").decode() for text in texts]
-        return self.tokenizer.encode_batch(clean)
+    def states(self, ids: Sequence[Sequence[int]]) -> list[Vectors]:
+        """The last hidden states of each text's ids, (tokens, 384)."""
+        found: list[Vectors] = [np.empty((0, self.dim), np.float32)] * len(ids)
+        for index, rows in self._infer(ids):
+            found[index] = rows
+        return found
 
-    def _read(self, encoding: Encoding, limit: int) -> _Input:
-        ids, tokens, offsets = encoding.ids, encoding.tokens, encoding.offsets
-        if len(ids) <= limit:
-            return _Input(ids, tokens, offsets, truncated=False)
-        cut = limit - 1
-        return _Input(
-            [*ids[:cut], ids[-1]], [*tokens[:cut], tokens[-1]], [*offsets[:cut], offsets[-1]], True
-        )
-
-    def _infer(self, inputs: Sequence[_Input]) -> Iterator[tuple[int, Vectors]]:
-        """The last hidden states of each input, (tokens, 384), in no particular order."""
-        for batch in _batches([len(item.ids) for item in inputs]):
-            longest = len(inputs[batch[0]].ids)
+    def _infer(self, texts: Sequence[Sequence[int]]) -> Iterator[tuple[int, Vectors]]:
+        """Hidden states by the index of their text, in no particular order."""
+        for batch in _batches([len(ids) for ids in texts]):
+            longest = len(texts[batch[0]])
             ids = np.zeros((len(batch), longest), np.int32)
             mask = np.zeros((len(batch), longest), np.int32)
             for row, index in enumerate(batch):
-                length = len(inputs[index].ids)
-                ids[row, :length] = inputs[index].ids
+                length = len(texts[index])
+                ids[row, :length] = texts[index]
                 mask[row, :length] = 1
-            (states,) = self._session.run(None, {"input_ids": ids, "attention_mask": mask})
+            states = self.engine.run(ids, mask)
             for row, index in enumerate(batch):
-                yield index, states[row, : len(inputs[index].ids)]
+                yield index, states[row, : len(texts[index])]
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
     """Indices in groups of like length, longest first, each within the token budget."""
     order = sorted(range(len(lengths)), key=lambda index: (-lengths[index], index))
     while order:
-        size = max(1, _BATCH_TOKENS // lengths[order[0]])
+        size = max(1, BATCH_TOKENS // lengths[order[0]])
         yield order[:size]
         order = order[size:]
 
 
-def _normalised(vectors: Vectors) -> Vectors:
+def sentence(states: Vectors) -> Vectors:
+    """The sentence vector (384,) of a text's hidden states."""
+    return normalised(states.mean(axis=0))
+
+
+def normalised(vectors: Vectors) -> Vectors:
+    """Rows of length 1."""
     norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
     result: Vectors = vectors / np.maximum(norms, np.float32(1e-12))
     return result

@@ -70,7 +70,7 @@ class Service:
         """Starts the parsers and runs the model once."""
         await self.parts.parser.start()
         await self.parts.viewer.start()
-        await self.parts.embedder.embed(["warm"], query=True)
+        await self.parts.embedder.warm_up()
 
     async def check(self) -> None:
         """Raises when the database is away."""

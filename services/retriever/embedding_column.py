@@ -19,7 +19,9 @@ from pgvector.psycopg import register_vector
 from psycopg import sql
 
 from services.retriever.embedders import Embedder
+from services.rpc import identity
 from services.rpc.errors import FailedPrecondition, NotFound
+from services.rpc.identity import Principal
 
 BATCH = 64
 INDEX_POLL_S = 0.5
@@ -99,6 +101,8 @@ def _register(admin_url: str, embedder: Embedder) -> str:
 
 
 async def _fill(admin_url: str, embedder: Embedder, column: str, organization_id: int) -> int:
+    # Who the encoder works for, where it has the model.
+    identity.enter(Principal(organization_id), "")
     made, skipped = 0, list[int]()
     # At the end, rows that others have locked are waited for: they come free without a vector if their worker dies.
     wait = sql.SQL("skip locked")

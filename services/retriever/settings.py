@@ -69,7 +69,7 @@ class RetrieverSettings(PostgresSettings):
         ge=1,
         le=2048,
         validation_alias="EMBEDDINGS_BATCH_TEXTS",
-        description="most texts in one request to the provider, and in one step of an ingest",
+        description="most texts in one request to the provider",
     )
 
     chunk_tokens: int = Field(

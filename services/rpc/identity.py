@@ -47,6 +47,12 @@ def current() -> Principal:
     return principal
 
 
+def organization() -> int | None:
+    """The organization of the call that is being served; None outside one."""
+    principal = _principal.get()
+    return principal.organization_id if principal else None
+
+
 def request_id() -> str:
     """The id of the call that is being served; empty outside one."""
     return _request_id.get()

@@ -16,7 +16,7 @@ class Worker(Protocol):
 
     provider: str
     model: str
-    # The work is done in this process. False: text is sent to a server, whoever runs it, and the ledger says so.
+    # The work is done inside the suite. False: text is sent to a server, whoever runs it, and the ledger says so.
     local: bool
 
 

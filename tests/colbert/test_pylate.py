@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from native import maxsim
-from services.colbert.encoders import Encoder
+from services.colbert.encoders.batched import BlockingEncoder
 from services.colbert.settings import ColbertSettings
 from services.minilm import weights
 
@@ -53,7 +53,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def encoder(checkpoint: Path) -> Encoder:
+def encoder(checkpoint: Path) -> BlockingEncoder:
     from services.colbert.encoders.pylate import PyLateEncoder
 
     settings = ColbertSettings.model_validate(
@@ -64,10 +64,10 @@ def encoder(checkpoint: Path) -> Encoder:
             "model": str(checkpoint),
         }
     )
-    return PyLateEncoder.create(settings)
+    return PyLateEncoder.load(settings)
 
 
-def test_the_checkpoints_configuration_is_followed(encoder: Encoder) -> None:
+def test_the_checkpoints_configuration_is_followed(encoder: BlockingEncoder) -> None:
     assert (encoder.dim, encoder.query_length, encoder.document_length) == (64, 24, 100)
     (query,) = encoder.encode_queries([QUERIES[1]])
     # Expanded with [MASK] to the query's length.
@@ -84,7 +84,7 @@ def test_the_checkpoints_configuration_is_followed(encoder: Encoder) -> None:
     ]
 
 
-def test_scores_are_pylates_own(encoder: Encoder, checkpoint: Path) -> None:
+def test_scores_are_pylates_own(encoder: BlockingEncoder, checkpoint: Path) -> None:
     """Each document alone: in a batch PyLate pads with zero vectors, and a query token that is unlike
     every token of a short document then scores 0 in place of its negative similarity.
     """
@@ -103,11 +103,11 @@ def test_scores_are_pylates_own(encoder: Encoder, checkpoint: Path) -> None:
     np.testing.assert_allclose(ours, theirs, rtol=1e-5)
 
 
-def test_the_revision_names_the_weights(encoder: Encoder, checkpoint: Path) -> None:
+def test_the_revision_names_the_weights(encoder: BlockingEncoder, checkpoint: Path) -> None:
     assert len(encoder.revision) == 12
     assert encoder.revision != hashlib.sha256(b"").hexdigest()[:12]
     assert encoder.model == "colbert-random"
 
 
-def test_a_blank_document_has_no_token(encoder: Encoder) -> None:
+def test_a_blank_document_has_no_token(encoder: BlockingEncoder) -> None:
     assert [len(item.vectors) for item in encoder.encode_documents(["", " \n"])] == [0, 0]

@@ -10,8 +10,8 @@ import pytest
 from folio.common.v1 import step_pb2, vectors_pb2
 from folio.rerank.v1 import rerank_pb2, rerank_pb2_grpc
 from services.colbert.assembly import Service
-from services.colbert.matrices import pack
 from services.rpc.identity import Principal
+from services.rpc.matrices import pack
 from services.rpc.testing import running
 from tests.colbert.conftest import AddDocument
 

@@ -81,7 +81,7 @@ def test_no_service_tells_anybody_that_it_runs(
         list(acme.ingest(HANDBOOK))
         status = acme.status()
         assert all(service.reachable for service in status.services)
-        assert len(status.services) == 4
+        assert len(status.services) == 5
         acme.ask("How many days of paid annual leave do full-time staff have in 2025?")
         time.sleep(LISTEN_S)
     lookups = tmp_path / "lookups"

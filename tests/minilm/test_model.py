@@ -1,12 +1,14 @@
 """The embedded model against BERT's definition, and what its callers rely on."""
 
 import asyncio
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from services.minilm import weights
+from services.minilm.engines import multiplies_bfloat16
 from services.minilm.model import MiniLM
 from services.minilm.settings import MiniLMSettings
 from services.rpc.errors import DataLoss, FailedPrecondition
@@ -23,9 +25,24 @@ TEXTS = [
 ]
 
 
+ENGINES = [
+    "onnxruntime",
+    pytest.param(
+        "openvino",
+        marks=pytest.mark.skipif(find_spec("openvino") is None, reason="no OpenVINO"),
+    ),
+]
+
+
+@pytest.fixture(scope="session", params=ENGINES)
+def model(request: pytest.FixtureRequest) -> MiniLM:
+    return MiniLM.load(MiniLMSettings(minilm_engine=request.param))
+
+
 @pytest.fixture(scope="session")
-def model() -> MiniLM:
-    return MiniLM.load()
+def exact() -> MiniLM:
+    """In fp32."""
+    return MiniLM.load(MiniLMSettings(minilm_engine="onnxruntime"))
 
 
 @pytest.fixture(scope="session")
@@ -34,12 +51,12 @@ def tensors() -> dict[str, np.ndarray]:
 
 
 def test_token_vectors_are_those_of_the_definition(
-    model: MiniLM, tensors: dict[str, np.ndarray]
+    exact: MiniLM, tensors: dict[str, np.ndarray]
 ) -> None:
-    for text, item in zip(TEXTS, model.encode(TEXTS, special=True), strict=True):
-        ids = model.tokenizer.encode(text).ids[: model.max_tokens]
+    for text, item in zip(TEXTS, exact.encode(TEXTS, special=True), strict=True):
+        ids = exact.reader.tokenizer.encode(text).ids[: exact.max_tokens]
         if item.truncated:
-            separator = model.tokenizer.token_to_id("[SEP]")
+            separator = exact.reader.tokenizer.token_to_id("[SEP]")
             assert separator is not None
             ids[-1] = separator
         expected = last_hidden_state(tensors, ids, layers=6, heads=12)
@@ -48,12 +65,34 @@ def test_token_vectors_are_those_of_the_definition(
 
 
 def test_a_sentence_vector_is_the_normalised_mean_of_all_tokens(
-    model: MiniLM, tensors: dict[str, np.ndarray]
+    exact: MiniLM, tensors: dict[str, np.ndarray]
 ) -> None:
-    (vector,) = model.embed(TEXTS[:1])
-    ids = model.tokenizer.encode(TEXTS[0]).ids
+    (vector,) = exact.embed(TEXTS[:1])
+    ids = exact.reader.tokenizer.encode(TEXTS[0]).ids
     mean = last_hidden_state(tensors, ids, layers=6, heads=12).mean(axis=0)
     np.testing.assert_allclose(vector, mean / np.linalg.norm(mean), atol=2e-5)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_engines_give_the_same_vectors(exact: MiniLM, engine: str) -> None:
+    """bfloat16 keeps 8 bits: far from what could change an order of results."""
+    other = MiniLM.load(MiniLMSettings(minilm_engine=engine))
+    assert (exact.embed(TEXTS) * other.embed(TEXTS)).sum(axis=1).min() >= 0.9999
+    for one, same in zip(exact.encode(TEXTS), other.encode(TEXTS), strict=True):
+        assert (one.tokens, one.offsets) == (same.tokens, same.offsets)
+        assert (one.vectors * same.vectors).sum(axis=1).min(initial=1) >= 0.999
+
+
+@pytest.mark.parametrize(
+    ("flags", "multiplies"),
+    [("fpu avx512_bf16 avx2", True), ("fpu amx_bf16", True), ("fpu avx512f avx512_vnni", False)],
+)
+def test_bfloat16_is_told_by_the_processors_flags(
+    tmp_path: Path, flags: str, multiplies: bool
+) -> None:
+    (tmp_path / "cpuinfo").write_text(f"processor : 0\nflags : {flags}\n")
+    assert multiplies_bfloat16(tmp_path / "cpuinfo") is multiplies
+    assert not multiplies_bfloat16(tmp_path / "none")
 
 
 def test_a_result_does_not_depend_on_the_batch(model: MiniLM) -> None:

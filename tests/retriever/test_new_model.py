@@ -25,7 +25,7 @@ class Letters:
     """Counts letters: a real, if poor, embedding of 26 dimensions."""
 
     provider, model, revision, local = "letters", "Example/Letters-26", "1", True
-    dim, max_tokens = 26, 512
+    dim, max_tokens, batch_texts = 26, 512, 32
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         return [(i, i + 1) for i in range(len(text))]
@@ -33,6 +33,9 @@ class Letters:
     async def embed(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
         counts = [[text.lower().count(chr(97 + i)) + 0.01 for i in range(26)] for text in texts]
         return normalised(counts, len(texts), self.dim)
+
+    async def warm_up(self) -> None:
+        pass
 
     async def close(self) -> None:
         pass

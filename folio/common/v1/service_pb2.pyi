@@ -90,7 +90,7 @@ class Provider(_message.Message):
     model: _builtins.str
     revision: _builtins.str
     local: _builtins.bool
-    """The work is done inside the service's own process. False: text is sent to a server, whoever runs it."""
+    """The work is done inside the suite. False: text is sent to a server, whoever runs it."""
     def __init__(
         self,
         *,

@@ -26,7 +26,7 @@ class Encoded:
 
 
 class Encoder(Worker, Protocol):
-    """A late-interaction model. Its methods block; they are called in an executor, one at a time."""
+    """A late-interaction model. None for a text that it failed on; ResourceExhausted where too much waits."""
 
     revision: str
     dim: int
@@ -34,9 +34,19 @@ class Encoder(Worker, Protocol):
     query_length: int
     document_length: int
 
-    def encode_queries(self, texts: Sequence[str]) -> list[Encoded]: ...
+    async def encode_queries(self, texts: Sequence[str]) -> Sequence[Encoded | None]: ...
 
-    def encode_documents(self, texts: Sequence[str]) -> list[Encoded]: ...
+    async def encode_documents(
+        self, texts: Sequence[str], *, bulk: bool = False
+    ) -> Sequence[Encoded | None]:
+        """`bulk`: for an ingest, which waits for everybody else."""
+        ...
+
+    async def warm_up(self) -> None:
+        """The first inference allocates the model's memory; no caller should wait for that."""
+        ...
+
+    async def close(self) -> None: ...
 
 
 # Name in FOLIO_COLBERT_ENCODER -> class; each is constructed by its `create(settings)`.

@@ -13,6 +13,7 @@ import numpy as np
 from pylate.models import ColBERT
 
 from services.colbert.encoders import Encoded, Encoder
+from services.colbert.encoders.batched import BatchedEncoder
 from services.colbert.settings import ColbertSettings
 from services.rpc.errors import FailedPrecondition
 
@@ -33,6 +34,11 @@ class PyLateEncoder:
 
     @classmethod
     def create(cls, settings: ColbertSettings) -> Encoder:
+        """See load."""
+        return BatchedEncoder(cls.load(settings), settings)
+
+    @classmethod
+    def load(cls, settings: ColbertSettings) -> "PyLateEncoder":
         """FailedPrecondition where no checkpoint is named or its vectors do not suit the kernel."""
         if not settings.model:
             raise FailedPrecondition("the encoder pylate needs FOLIO_COLBERT_MODEL")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from services.generator.extractive.features import Encoder
 from services.minilm.model import TokenVectors
+from services.rpc import identity
 
 # About 200 tokens of 384 float32 each: 75 MiB.
 MAX_TEXTS = 256
@@ -14,8 +15,7 @@ MAX_TEXTS = 256
 class CachedEncoder:
     """An Encoder with the last texts in memory. Not for use by two threads at once.
 
-    The key is the text itself (its BLAKE2b hash), so that nothing passes from one tenant to another: whoever can name
-    the text knows it.
+    The key holds the organization, so that nobody learns from the time that an answer takes what another one read.
     """
 
     def __init__(self, encoder: Encoder, limit: int = MAX_TEXTS) -> None:
@@ -45,5 +45,6 @@ class CachedEncoder:
 
 def _key(text: str, max_tokens: int | None) -> bytes:
     return hashlib.blake2b(
-        f"{max_tokens}\n{text}".encode("utf-8", "replace"), digest_size=16
+        f"{identity.organization()}\n{max_tokens}\n{text}".encode("utf-8", "replace"),
+        digest_size=16,
     ).digest()

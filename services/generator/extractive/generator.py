@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from services.generator.answers import Finish, Generator, Result, Sentence, Source, Usage
+from services.generator.encoding import in_thread, open_encoder
 from services.generator.extractive.choice import choose, sentences
 from services.generator.extractive.confidence import coefficients
 from services.generator.extractive.editions import out_of_date
@@ -15,7 +16,6 @@ from services.generator.extractive.ranking import confidence, rank
 from services.generator.extractive.tables import cells
 from services.generator.extractive.windows import Candidate, Weights, candidates, likeliest, windows
 from services.generator.settings import GeneratorSettings
-from services.minilm.model import MiniLM
 from services.rpc.deadline import Deadline
 from services.rpc.errors import DeadlineExceeded
 
@@ -43,7 +43,7 @@ class ExtractiveGenerator:
     @classmethod
     def create(cls, settings: GeneratorSettings) -> Generator:
         return cls(
-            MiniLM.load(),
+            open_encoder(settings),
             max_windows=settings.extractive_windows,
             threshold=settings.extractive_threshold,
         )
@@ -52,8 +52,7 @@ class ExtractiveGenerator:
         self, question: str, sources: Sequence[Source], max_output_tokens: int, deadline: Deadline
     ) -> AsyncGenerator[Sentence | Result, None]:
         """See Generator. `max_output_tokens` does not apply: an answer has at most three sentences."""
-        loop = asyncio.get_running_loop()
-        work = loop.run_in_executor(self._executor, self.extract, question, sources)
+        work = in_thread(self._executor, self.extract, question, sources)
         try:
             async with asyncio.timeout(deadline.rest()):
                 result = await work

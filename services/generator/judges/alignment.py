@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from native import maxsim
+from services.generator.encoding import in_thread, open_encoder
 from services.generator.extractive.confidence import Logistic
 from services.generator.extractive.features import Encoder
 from services.generator.judges import Judge, Judgement
@@ -22,7 +23,6 @@ from services.generator.models import Models
 from services.generator.sentences import split
 from services.generator.settings import GeneratorSettings
 from services.generator.words import content_words, numbers, words
-from services.minilm.model import MiniLM
 from services.rpc.deadline import Deadline
 from services.rpc.errors import DeadlineExceeded, Internal
 from services.text.words import STOP_WORDS
@@ -54,12 +54,10 @@ class AlignmentJudge:
 
     @classmethod
     def create(cls, settings: GeneratorSettings, models: Models) -> Judge:
-        return cls(MiniLM.load())
+        return cls(open_encoder(settings))
 
     async def judge(self, sentence: str, evidence: Sequence[str], deadline: Deadline) -> Judgement:
-        work = asyncio.get_running_loop().run_in_executor(
-            self._executor, self.support, sentence, evidence
-        )
+        work = in_thread(self._executor, self.support, sentence, evidence)
         try:
             async with asyncio.timeout(deadline.rest()):
                 return Judgement(await work)

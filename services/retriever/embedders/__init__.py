@@ -26,6 +26,8 @@ class Embedder(Worker, Protocol):
     dim: int
     # The longest text, in tokens, that is read to its end.
     max_tokens: int
+    # Texts that an ingest has embedded at once, before it tells how far it is.
+    batch_texts: int
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """The characters of every token of `text`, end exclusive: no special tokens, nothing truncated."""
@@ -37,6 +39,10 @@ class Embedder(Worker, Protocol):
         Raises ResourceExhausted (busy, or a batch too large), Unavailable (away or too slow), FailedPrecondition
         (refuses the key or the request), DeadlineExceeded, and Internal for an answer that makes no sense.
         """
+        ...
+
+    async def warm_up(self) -> None:
+        """Before the first caller comes."""
         ...
 
     async def close(self) -> None:

@@ -1,37 +1,39 @@
-"""The embedded default: all-MiniLM-L6-v2 on ONNX Runtime, in this process."""
+"""The embedded default: all-MiniLM-L6-v2, in this process or in the encoder that all services share."""
 
 import asyncio
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from tokenizers import Encoding
 
-from services.minilm.model import MiniLM
+from services.minilm.encoder import TextEncoder, open_encoder
 from services.retriever.embedders import Embedder, Vectors, normalised
 from services.retriever.settings import RetrieverSettings
+from services.rpc.lanes import Lane
 
 UNKNOWN = "[UNK]"
 
 
 class MiniLMEmbedder:
-    """One inference at a time, in a thread: the model uses the cores by itself."""
+    """Questions before ingests, whoever asks."""
 
     provider = "minilm"
     local = True
+    # A second of the model's time: an ingest tells how far it is after each.
+    batch_texts = 8
 
-    def __init__(self, model: MiniLM) -> None:
-        self._model = model
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="minilm")
-        self.model = MiniLM.model_id
-        self.revision = MiniLM.revision
-        self.dim = MiniLM.dim
-        self.max_tokens = model.max_tokens
+    def __init__(self, encoder: TextEncoder, max_tokens: int) -> None:
+        self._encoder = encoder
+        self.model = encoder.model_id
+        self.revision = encoder.revision
+        self.dim = encoder.dim
+        self.max_tokens = min(max_tokens, encoder.max_positions)
 
     @classmethod
     def create(cls, settings: RetrieverSettings) -> Embedder:
         """Reads the model's files."""
-        return cls(MiniLM.load(max_tokens=settings.embeddings_max_tokens or MiniLM.max_positions))
+        encoder = open_encoder(settings)
+        return cls(encoder, settings.embeddings_max_tokens or encoder.max_positions)
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """WordPiece tokens."""
@@ -42,17 +44,12 @@ class MiniLMEmbedder:
 
         A query in which the vocabulary has no word gets NaN, so no search: [UNK] alone is near to any other [UNK].
         """
-        if not texts:
-            return np.empty((0, self.dim), np.float32)
-        work = self._embed_queries if query else self._embed
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work, list(texts))
-
-    def _embed(self, texts: list[str]) -> Vectors:
-        return normalised(self._model.embed(texts), len(texts), self.dim)
-
-    def _embed_queries(self, texts: list[str]) -> Vectors:
-        result = self._embed(texts)
-        result[[not self._knows(text) for text in texts]] = np.nan
+        lane = Lane.QUERY if query else Lane.BULK
+        rows = await self._encoder.sentences(texts, self.max_tokens, lane)
+        result = normalised(rows, len(texts), self.dim)
+        if query:
+            known = await asyncio.to_thread(lambda: [self._knows(text) for text in texts])
+            result[[not knows for knows in known]] = np.nan
         return result
 
     def _knows(self, text: str) -> bool:
@@ -60,8 +57,11 @@ class MiniLMEmbedder:
 
     def _encoding(self, text: str) -> Encoding:
         clean = text.encode("utf-8", "replace").decode()
-        return self._model.tokenizer.encode(clean, add_special_tokens=False)
+        return self._encoder.reader.tokenizer.encode(clean, add_special_tokens=False)
+
+    async def warm_up(self) -> None:
+        await self._encoder.warm_up()
 
     async def close(self) -> None:
         """Lets the running inference end."""
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        await self._encoder.close()

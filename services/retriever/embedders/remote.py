@@ -49,7 +49,7 @@ class RemoteEmbedder(ABC):
             trust_env=False,
         )
         self._batch_tokens = settings.embeddings_batch_tokens
-        self._batch_texts = settings.embeddings_batch_texts
+        self.batch_texts = settings.embeddings_batch_texts
         self._query_prefix = settings.embeddings_query_prefix
         self.model = settings.embeddings_model
         self.revision = settings.embeddings_revision
@@ -75,10 +75,14 @@ class RemoteEmbedder(ABC):
         prefix = self._query_prefix if query else ""
         result = np.empty((len(texts), self.dim), np.float32)
         lengths = [len(approximate_offsets(text)) for text in texts]
-        for batch in batches(lengths, self._batch_tokens, self._batch_texts):
+        for batch in batches(lengths, self._batch_tokens, self.batch_texts):
             rows = await self._rows([prefix + texts[position] for position in batch])
             result[batch.start : batch.stop] = normalised(rows, len(batch), self.dim)
         return result
+
+    async def warm_up(self) -> None:
+        """One call, which finds out whether the settings are right."""
+        await self.embed(["warm"], query=True)
 
     async def close(self) -> None:
         """Ends the connections."""

@@ -229,7 +229,7 @@ class Ingest:
             )
         missing = [key for key in texts if key not in known]
         self._tell(Progress(step_pb2.STEP_EMBED, len(known), len(texts)))
-        step = self._settings.embeddings_batch_texts
+        step = self._embedder.batch_texts
         for start in range(0, len(missing), step):
             batch = missing[start : start + step]
             rows = await self._embedder.embed([texts[key] for key in batch])

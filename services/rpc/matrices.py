@@ -58,11 +58,14 @@ def unpack_documents(documents: vectors_pb2.Matrix, lengths: list[int], field: s
     return [rows[start:end] for start, end in pairwise(ends)]
 
 
-def pack(rows: Matrix) -> vectors_pb2.Matrix:
-    """float32 on the wire."""
+def pack(
+    rows: NDArray[np.float32] | NDArray[np.float16],
+) -> vectors_pb2.Matrix:
+    """In the type that they have: float32 or float16."""
+    half = rows.dtype == np.float16
     return vectors_pb2.Matrix(
-        data=np.ascontiguousarray(rows, "<f4").tobytes(),
+        data=np.ascontiguousarray(rows, "<f2" if half else "<f4").tobytes(),
         rows=rows.shape[0],
         dim=rows.shape[1],
-        dtype=vectors_pb2.DTYPE_FLOAT32,
+        dtype=vectors_pb2.DTYPE_FLOAT16 if half else vectors_pb2.DTYPE_FLOAT32,
     )
