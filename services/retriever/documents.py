@@ -1,32 +1,55 @@
-"""What a file becomes: pages, sections and chunks, as plain values.
+"""What a file becomes: pages, sections, tables and chunks, as plain values.
 
-The text of a document is the text of its pages joined by PAGE_BREAK; every offset below counts characters
-(Unicode code points) in that text, end exclusive. A chunk's body is a slice of it, never re-made from tokens.
+The text of a document is the text of its pages with a gap between two of them (`joined`); every offset below counts
+characters (Unicode code points) in that text, end exclusive. A chunk's body is a slice of it, not re-made from tokens.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from folio.formats import MediaType
 from services.text.tables import Cell as Cell
 from services.text.tables import Table as Table
 
-PAGE_BREAK = "\n\n"
+# Between two pages: nothing where a word goes on, a line end where a sentence does, else an empty line.
+GAPS = ("", "\n", "\n\n")
+PAGE_BREAK = GAPS[2]
 # Share of pages with text below which a reader must be told.
 MIN_COVERAGE = 0.8
 
 
 @dataclass(frozen=True)
 class Page:
-    """One page. `index` is physical, from 0; `label` is what is printed on it ("xiv"), never empty."""
+    """One page. `index` is physical, from 0; `label` is what is printed on it ("xiv"), never empty.
+
+    `furniture`: running heads, feet and page numbers, which are on the page and not in the document's text. `boxes`:
+    where each character of `text` stands (places.py), empty where the format has no geometry. `uncertain`: spans of the
+    document's text that OCR was not sure of.
+    """
 
     index: int
     label: str
     text: str
     char_start: int
+    furniture: str = ""
+    boxes: bytes = field(default=b"", repr=False)
+    uncertain: tuple[tuple[int, int], ...] = ()
 
     @property
     def char_end(self) -> int:
         return self.char_start + len(self.text)
+
+
+def joined(pages: Iterable[tuple[int, str]]) -> str:
+    """The text of successive pages, given as (char_start, text): it begins at the first one's char_start."""
+    parts: list[str] = []
+    end: int | None = None
+    for start, text in pages:
+        if end is not None:
+            parts.append(GAPS[start - end])
+        parts.append(text)
+        end = start + len(text)
+    return "".join(parts)
 
 
 @dataclass(frozen=True)
@@ -62,7 +85,7 @@ class ParsedDocument:
 
     @property
     def text(self) -> str:
-        return PAGE_BREAK.join(page.text for page in self.pages)
+        return joined((page.char_start, page.text) for page in self.pages)
 
     @property
     def is_scan(self) -> bool:
@@ -83,7 +106,11 @@ def status(document: ParsedDocument, without_vector: int = 0) -> str:
 
 @dataclass(frozen=True)
 class ChunkSpan:
-    """A window of a document's text. Pages are physical and both inclusive; `page_label` is page_start's."""
+    """A window of a document's text. Pages are physical and both inclusive; `page_label` is page_start's.
+
+    `reading` is embedded and searched in place of the body where it is not empty: a row of a table with its heads. What
+    is quoted is always the body.
+    """
 
     ordinal: int
     section: int
@@ -93,6 +120,11 @@ class ChunkSpan:
     page_end: int
     page_label: str
     token_count: int
+    reading: str = ""
+
+    def indexed(self, text: str) -> str:
+        """What is embedded and searched of this chunk of the document's text."""
+        return self.reading or text[self.char_start : self.char_end]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from services.retriever.embedders import Embedder
 from services.retriever.ingest import embedding_cache
 from services.retriever.ingest.claims import Upload
 from services.retriever.ingest.pipeline import Ingest, Ingested, Options, Progress
-from services.retriever.parsing import ParserPool
+from services.retriever.parsing import ParserPool, parser
 from services.retriever.parsing.text import clean_line
 from services.retriever.settings import RetrieverSettings
 from services.rpc import identity
@@ -201,7 +201,7 @@ def upload_from(
 def _recipe(
     upload: Sequence[str], settings: RetrieverSettings, embedder: Embedder, *, ocr: bool
 ) -> str:
-    """A hash of all that shapes a version beside the bytes: the upload's words, the chunks, the vector space."""
+    """A hash of all that shapes a version beside the bytes: the upload's words, chunks, vector space, parser."""
     parts = [
         *upload,
         settings.chunk_tokens,
@@ -209,6 +209,7 @@ def _recipe(
         settings.chunk_snap,
         embedding_cache.space(embedder),
         ocr,
+        parser.VERSION,
     ]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 

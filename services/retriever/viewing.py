@@ -1,12 +1,15 @@
-"""Back to the page: where a quote stands, and the page as a picture. From the stored bytes, in a parser process."""
+"""Back to the page: where a quote stands, from the boxes kept with its page, and the page as a picture."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from folio.formats import MediaType
 from services.postgres.pool import TenantPool, tenant
-from services.retriever.documents import Box
+from services.retriever import places
+from services.retriever.documents import Box, Page
 from services.retriever.parsing import ParserPool
+from services.retriever.parsing.wire import Quote
 from services.rpc.errors import FailedPrecondition, InvalidArgument, NotFound
 from services.rpc.identity import Principal
 
@@ -21,9 +24,15 @@ join files f on f.organization_id = v.organization_id and f.document_id = v.docu
 where d.organization_id = %(organization)s and d.id = %(document)s
 """
 _PAGES = """
-select p.index, p.label, p.char_start from pages p
+select p.index, p.label, p.text, p.char_start, p.boxes from pages p
 join documents d on d.organization_id = p.organization_id and d.id = p.document_id and d.current_version = p.version
-where p.organization_id = %(organization)s and p.document_id = %(document)s order by p.index
+where p.organization_id = %(organization)s and p.document_id = %(document)s
+  and exists (select from unnest(%(starts)s::bigint[], %(ends)s::bigint[]) span (char_start, char_end)
+               where p.char_start < span.char_end and p.char_start + length(p.text) > span.char_start)
+order by p.index
+"""
+_EXISTS = """
+select 1 from documents where organization_id = %(organization)s and id = %(document)s and current_version is not null
 """
 
 
@@ -50,8 +59,16 @@ class _File:
     media_type: str
     page_count: int
     data: bytes
-    labels: list[str]
-    starts: list[int]
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """The part of a span, by its index in the request, that stands on one page."""
+
+    span: int
+    page: Page
+    start: int
+    end: int
 
 
 class Viewer:
@@ -74,26 +91,62 @@ class Viewer:
                 raise InvalidArgument.field(
                     f"spans[{index}]", "char_end must be greater than char_start"
                 )
-        result: list[tuple[Region, ...]] = [()] * len(spans)
+        result: list[list[Region]] = [[] for _ in spans]
         for document_id in dict.fromkeys(span.document_id for span in spans):
             wanted = [i for i, span in enumerate(spans) if span.document_id == document_id]
-            file = await self._file(principal, document_id)
-            if file.media_type != MediaType.PDF:
-                continue
-            try:
-                found = await self._parser.locate(
-                    file.data,
-                    [(spans[i].char_start, spans[i].char_end) for i in wanted],
-                    page_starts=file.starts,
-                )
-            except FailedPrecondition:
-                # Encrypted: its password was for the ingest, and is not stored.
-                continue
-            for i, places in zip(wanted, found, strict=True):
-                result[i] = tuple(
-                    Region(page, file.labels[page], tuple(boxes)) for page, boxes in places
-                )
-        return result
+            pages, unkept = await self._pages(principal, document_id, [spans[i] for i in wanted])
+            pieces = [
+                _Piece(i, page, spans[i].char_start, spans[i].char_end)
+                for i in wanted
+                for page in pages
+                if page.char_start < spans[i].char_end and page.char_end > spans[i].char_start
+            ]
+            found = await asyncio.to_thread(
+                lambda pieces: [places.regions(p.page, p.start, p.end) for p in pieces], pieces
+            )
+            again = [at for at, piece in enumerate(pieces) if piece.page.index in unkept]
+            if again:
+                read = await self._read_again(principal, document_id, [pieces[at] for at in again])
+                for at, boxes in zip(again, read, strict=True):
+                    found[at] = boxes
+            for piece, boxes in zip(pieces, found, strict=True):
+                if boxes:
+                    region = Region(piece.page.index, piece.page.label, tuple(boxes))
+                    result[piece.span].append(region)
+        return [tuple(regions) for regions in result]
+
+    async def _pages(
+        self, principal: Principal, document_id: int, spans: Sequence[Span]
+    ) -> tuple[list[Page], set[int]]:
+        """The pages that the spans touch, and the indices of those that were read before boxes were kept."""
+        key = {"organization": principal.organization_id, "document": document_id}
+        starts = [span.char_start for span in spans]
+        ends = [span.char_end for span in spans]
+        async with tenant(self._pool, principal, snapshot=True) as connection:
+            if await (await connection.execute(_EXISTS, key)).fetchone() is None:
+                raise NotFound("no such document")
+            cursor = await connection.execute(
+                _PAGES, {**key, "starts": starts, "ends": ends}, binary=True
+            )
+            rows = await cursor.fetchall()
+        pages = [
+            Page(index, label, text, start, boxes=bytes(boxes or b""))
+            for index, label, text, start, boxes in rows
+        ]
+        return pages, {row[0] for row in rows if row[4] is None}
+
+    async def _read_again(
+        self, principal: Principal, document_id: int, pieces: Sequence[_Piece]
+    ) -> list[list[Box]]:
+        """The same from the file, by the words."""
+        file = await self._file(principal, document_id)
+        if file.media_type != MediaType.PDF:
+            return [[] for _ in pieces]
+        try:
+            return await self._parser.locate(file.data, [_quote(piece) for piece in pieces])
+        except FailedPrecondition:
+            # Encrypted: its password was for the ingest, and is not stored.
+            return [[] for _ in pieces]
 
     async def render(
         self, principal: Principal, document_id: int, page: int, dpi: int, highlights: Sequence[Box]
@@ -117,8 +170,11 @@ class Viewer:
             row = await (await connection.execute(_FILE, key, binary=True)).fetchone()
             if row is None:
                 raise NotFound("no such document")
-            pages = await (await connection.execute(_PAGES, key)).fetchall()
-        labels = [""] * (1 + max((index for index, _, _ in pages), default=-1))
-        for index, label, _ in pages:
-            labels[index] = label
-        return _File(row[0], row[1], bytes(row[2]), labels, [start for _, _, start in pages])
+        return _File(row[0], row[1], bytes(row[2]))
+
+
+def _quote(piece: _Piece) -> Quote:
+    page = piece.page
+    first, last = max(0, piece.start - page.char_start), piece.end - page.char_start
+    before = sum(map(str.isalnum, page.text[:first]))
+    return Quote(page.index, page.text[first:last], before)

@@ -1,8 +1,9 @@
 """A table in a text: rows and columns whose cells are slices of it. Which heads a cell stands under. Pure."""
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property
+from typing import Any
 
 # The span of something in a text: characters, end exclusive.
 Place = tuple[int, int]
@@ -64,6 +65,24 @@ class Table:
             caption=_moved(self.caption, by),
             unit=_moved(self.unit, by),
         )
+
+    def as_json(self) -> dict[str, Any]:
+        """For a wire or a column of jsonb."""
+        return {
+            "span": [self.char_start, self.char_end],
+            "heads": [self.head_rows, self.head_columns],
+            "caption": self.caption,
+            "unit": self.unit,
+            "cells": [list(astuple(cell)) for cell in self.cells],
+        }
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "Table":
+        """What as_json gave."""
+        (start, end), (head_rows, head_columns) = values["span"], values["heads"]
+        cells = tuple(Cell(*cell) for cell in values["cells"])
+        caption, unit = (tuple(values[key]) if values[key] else None for key in ("caption", "unit"))
+        return cls(start, end, head_rows, head_columns, cells, caption, unit)
 
 
 def _moved(place: Place | None, by: int) -> Place | None:

@@ -22,6 +22,7 @@ APPLIED = {
     "0004_visibility.sql": "11e68370df4fc75a72242ef8b25b436eece41e1b82e52a6089c4963dd3ec3c87",
     "0005_temporary.sql": "7f832fcb0ac0fe4960f3b47c7dcfc038d5570e658a0c6e52d15672653eb4b745",
     "0006_steps.sql": "0cee54303e8893f58f9c781c18c65e02f3d6a79c4ff139e5a7795a6b4c6e34aa",
+    "0007_reading.sql": "a1274e6d54de4e8a3a69f38c6436b61d4a5607122c1733a0060fafa3306f51bb",
 }
 
 

@@ -255,7 +255,7 @@ async def fail(
 
 async def clear(connection: Connection, organization_id: int, claimed: Claim) -> None:
     """Removes the rows of a version that is not finished."""
-    for table in ("chunks", "sections", "pages", "files"):
+    for table in ("chunks", "tables", "sections", "pages", "files"):
         await connection.execute(
             f"delete from {table} where organization_id = %s and document_id = %s and version = %s".encode(),
             [organization_id, claimed.document_id, claimed.version],

@@ -128,7 +128,7 @@ class Ingest:
         self._tell(Progress(step_pb2.STEP_CHUNK, len(spans), len(spans)))
         with self._report.step(step_pb2.STEP_EMBED, needed=True):
             text = document.text
-            vectors = await self._embed([text[s.char_start : s.char_end] for s in spans])
+            vectors = await self._embed([span.indexed(text) for span in spans])
         with self._report.step(step_pb2.STEP_STORE, needed=True):
             return await self._store(claim, upload, data, document, spans, section_tokens, vectors)
 
@@ -218,11 +218,11 @@ class Ingest:
             for section in document.sections
         ]
 
-    async def _embed(self, bodies: Sequence[str]) -> Vectors:
+    async def _embed(self, readings: Sequence[str]) -> Vectors:
         """(n, dim). Each text is embedded once; each batch is in the cache before the next is begun."""
         organization = self._principal.organization_id
-        keys = [text_sha256(body) for body in bodies]
-        texts = dict(zip(keys, bodies, strict=True))
+        keys = [text_sha256(reading) for reading in readings]
+        texts = dict(zip(keys, readings, strict=True))
         async with tenant(self._pool, self._principal) as connection:
             known = await embedding_cache.load(
                 connection, organization, self._embedder, list(texts)
@@ -261,6 +261,7 @@ class Ingest:
             await claims.clear(connection, principal.organization_id, claim)
             await staging.write_file(connection, target, data, document.text_layer)
             await staging.write_pages(connection, target, document)
+            await staging.write_tables(connection, target, document)
             section_ids = await staging.write_sections(connection, target, document, section_tokens)
         text = document.text
         for start in range(0, len(spans), STORE_ROWS):

@@ -27,7 +27,8 @@ with inserted as (
     insert into postings (organization_id, lexeme, chunk_id, document_id, rooftop_id, tf, length)
     select c.organization_id, word.lexeme, c.id, c.document_id, c.rooftop_id, cardinality(word.positions), total.length
     from chunks c
-    cross join lateral to_tsvector('english', concat_ws(E'\\n', c.heading, c.body, c.terms)) as words
+    cross join lateral to_tsvector(
+        'english', concat_ws(E'\\n', c.heading, coalesce(nullif(c.reading, ''), c.body), c.terms)) as words
     cross join lateral (select sum(cardinality(positions))::integer as length from unnest(words)) total
     cross join lateral unnest(words) word
     where c.organization_id = %(organization)s and c.document_id = %(document_id)s and c.version = %(version)s

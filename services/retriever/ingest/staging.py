@@ -3,11 +3,12 @@
 import asyncio
 import hashlib
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pgvector import Vector
 from psycopg import sql
+from psycopg.types.json import Jsonb
 
 from services.postgres.pool import Connection
 from services.retriever.documents import ChunkSpan, ParsedDocument, status
@@ -16,8 +17,14 @@ from services.retriever.ingest.claims import Claim, Upload
 from services.retriever.search import lexical
 
 _PAGE = """
-insert into pages (organization_id, document_id, version, rooftop_id, index, label, char_start, text)
-values (%s, %s, %s, %s, %s, %s, %s, %s)
+insert into pages (organization_id, document_id, version, rooftop_id, index, label, char_start, text, furniture, boxes,
+                   uncertain)
+values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+"""
+_TABLE = """
+insert into tables (organization_id, document_id, version, rooftop_id, ordinal, char_start, char_end, page_start,
+                    page_end, data)
+values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 """
 _SECTION = """
 insert into sections (organization_id, document_id, version, rooftop_id, ordinal, path, char_start, char_end,
@@ -26,10 +33,10 @@ values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 """
 _CHUNK = sql.SQL("""
 insert into chunks (organization_id, document_id, version, rooftop_id, collection_id, section_id, ordinal, page_start,
-                    page_end, page_label, kind, published_on, heading, body, terms, char_start, char_end, token_count,
-                    text_sha256, {column})
+                    page_end, page_label, kind, published_on, heading, body, reading, terms, char_start, char_end,
+                    token_count, text_sha256, {column})
 values (%s, %s, %s, %s, (select collection_id from documents where organization_id = %s and id = %s),
-        %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+        %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 """)
 _FINISH = """
 update document_versions
@@ -83,7 +90,16 @@ async def write_pages(connection: Connection, staging: Staging, document: Parsed
         await cursor.executemany(
             _PAGE,
             [
-                (*staging.key, page.index, page.label, page.char_start, page.text)
+                (
+                    *staging.key,
+                    page.index,
+                    page.label,
+                    page.char_start,
+                    page.text,
+                    page.furniture,
+                    page.boxes,
+                    [offset for span in page.uncertain for offset in span],
+                )
                 for page in document.pages
             ],
         )
@@ -93,11 +109,7 @@ async def write_sections(
     connection: Connection, staging: Staging, document: ParsedDocument, token_counts: Sequence[int]
 ) -> list[int]:
     """All sections; returns their ids in order."""
-    starts = [page.char_start for page in document.pages]
-
-    def page_at(offset: int) -> int:
-        return document.pages[max(0, bisect_right(starts, offset) - 1)].index
-
+    page_at = _page_at(document)
     async with connection.cursor() as cursor:
         await cursor.executemany(
             _SECTION,
@@ -121,6 +133,33 @@ async def write_sections(
             staging.key[:3],
         )
         return [row[0] for row in await cursor.fetchall()]
+
+
+async def write_tables(connection: Connection, staging: Staging, document: ParsedDocument) -> None:
+    """All tables, in order."""
+    page_at = _page_at(document)
+    async with connection.cursor() as cursor:
+        await cursor.executemany(
+            _TABLE,
+            [
+                (
+                    *staging.key,
+                    ordinal,
+                    table.char_start,
+                    table.char_end,
+                    page_at(table.char_start),
+                    page_at(max(table.char_start, table.char_end - 1)),
+                    Jsonb(table.as_json()),
+                )
+                for ordinal, table in enumerate(document.tables)
+            ],
+        )
+
+
+def _page_at(document: ParsedDocument) -> Callable[[int], int]:
+    """From an offset in the document's text to its physical page."""
+    starts = [page.char_start for page in document.pages]
+    return lambda offset: document.pages[max(0, bisect_right(starts, offset) - 1)].index
 
 
 async def write_chunks(
@@ -153,7 +192,7 @@ def _chunk_rows(
 ) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     for span, vector in zip(spans, vectors, strict=True):
-        body = text[span.char_start : span.char_end]
+        body, indexed = text[span.char_start : span.char_end], span.indexed(text)
         path = document.sections[span.section].path
         heading = "\n".join([document.title, *path])
         usable = vector[0] == vector[0]
@@ -171,11 +210,12 @@ def _chunk_rows(
                 upload.published_on,
                 heading,
                 body,
-                lexical.index_terms(f"{heading}\n{body}"),
+                span.reading,
+                lexical.index_terms(f"{heading}\n{indexed}"),
                 span.char_start,
                 span.char_end,
                 span.token_count,
-                text_sha256(body),
+                text_sha256(indexed),
                 Vector(vector) if usable else None,
             )
         )

@@ -28,6 +28,9 @@ class Hints:
         return next(filter(None, (self.title, *found, self.stem)), "")
 
 
+# Raised when files are read differently: then the same bytes, sent again, are another version of a document.
+VERSION = 2
+
 NO_HINTS = Hints()
 DEFAULT_LIMITS = ParseLimits()
 Progress = Callable[[int], None]

@@ -12,15 +12,14 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 
 from services.retriever.documents import Box, ParsedDocument
 from services.retriever.parsing import media, wire
 from services.retriever.parsing.limits import ParseLimits
+from services.retriever.parsing.wire import Quote
 from services.rpc.errors import FolioError, InvalidArgument, ResourceExhausted, Unavailable
 from services.rpc.limits import Gate
-
-Place = tuple[int, list[Box]]
 
 _PATH = "/usr/local/bin:/usr/bin:/bin"  # For the programs of OCR; nothing else of our environment is passed on.
 _MAX_ANSWER = 2**31
@@ -103,41 +102,27 @@ class ParserPool:
         }
         limits = self._limits.with_ocr() if ocr else self._limits
         try:
-            message, layer = await self._call(request, data, limits)
+            message, blob = await self._call(request, data, limits)
         except InvalidArgument as error:
             if error.reason != "PARSER_CRASHED":
                 raise
-            message, layer = await self._call(request | {"careful": True}, data, limits)
-        return wire.received_document(message["document"], layer)
+            message, blob = await self._call(request | {"careful": True}, data, limits)
+        return wire.received_document(message["document"], blob)
 
-    async def locate(
-        self,
-        data: bytes,
-        spans: Sequence[tuple[int, int]],
-        password: str = "",
-        page_starts: Sequence[int] = (),
-    ) -> list[tuple[Place, ...]]:
-        """For each span of the document's text: (physical page, one box per line), empty where there is no geometry.
+    async def locate(self, data: bytes, quotes: Sequence[Quote]) -> list[list[Box]]:
+        """For each quote one box per line of its words; none where they are not on its page, or there is no geometry.
 
-        `data` is the PDF, or its `text_layer`. `page_starts`: each page's stored char_start; with it only the pages
-        that the spans touch are read, without it all of them.
+        Reads these pages of the PDF again: for documents whose boxes were not kept. `data` is the PDF, or its
+        `text_layer`.
         """
         self._check_size(data)
-        if len(spans) > _MAX_SPANS:
-            raise InvalidArgument.field("spans", f"at most {_MAX_SPANS}, got {len(spans)}")
+        if len(quotes) > _MAX_SPANS:
+            raise InvalidArgument.field("spans", f"at most {_MAX_SPANS}, got {len(quotes)}")
         if b"%PDF-" not in data[:1024]:
-            return [() for _ in spans]
-        request = {
-            "call": "locate",
-            "spans": [list(span) for span in spans],
-            "password": password,
-            "page_starts": list(page_starts),
-        }
+            return [[] for _ in quotes]
+        request = {"call": "locate", "quotes": [list(astuple(quote)) for quote in quotes]}
         message, _ = await self._call(request, data, self._limits)
-        return [
-            tuple((page, wire.received_boxes(boxes)) for page, boxes in places)
-            for places in message["places"]
-        ]
+        return [wire.received_boxes(boxes) for boxes in message["boxes"]]
 
     async def render(
         self, data: bytes, page: int, dpi: int, highlights: Sequence[Box] = (), password: str = ""

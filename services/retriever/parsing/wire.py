@@ -7,11 +7,11 @@ hostile files, and what a captured worker sends must not run here.
 import json
 import struct
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, BinaryIO
 
 from folio.formats import MediaType
-from services.retriever.documents import Box, Cell, Page, ParsedDocument, Section, Table
+from services.retriever.documents import Box, Page, ParsedDocument, Section, Table
 from services.rpc import errors
 
 HEAD = struct.Struct("<IQ")
@@ -26,6 +26,16 @@ _ERRORS: dict[str, type[errors.FolioError]] = {
         errors.Internal,
     )
 }
+
+
+@dataclass(frozen=True)
+class Quote:
+    """Words of a physical page. `before` counts the letters and digits in front of them on that page: of several places
+    with these words the nearest is meant."""
+
+    page: int
+    words: str
+    before: int
 
 
 def frame(message: Message, blob: bytes = b"") -> bytes:
@@ -62,19 +72,47 @@ def received_error(message: Message) -> errors.FolioError:
     return kind(message["message"], reason=message["reason"], violations=violations)
 
 
-def document_message(document: ParsedDocument) -> Message:
-    """A document to send, without its `text_layer`: that travels as the frame's bytes."""
-    message = asdict(document)
-    del message["text_layer"]
-    return message
+def document_answer(document: ParsedDocument) -> tuple[Message, bytes]:
+    """A document to send. Its bytes, the text layer and then the pages' boxes, travel one behind the other."""
+    message = {
+        "media_type": document.media_type,
+        "title": document.title,
+        "pages": [
+            {
+                "index": page.index,
+                "label": page.label,
+                "text": page.text,
+                "char_start": page.char_start,
+                "furniture": page.furniture,
+                "boxes": len(page.boxes),
+                "uncertain": page.uncertain,
+            }
+            for page in document.pages
+        ],
+        "sections": [asdict(section) for section in document.sections],
+        "empty_pages": document.empty_pages,
+        "warnings": document.warnings,
+        "metadata": document.metadata,
+        "text_layer": len(document.text_layer),
+        "tables": [table.as_json() for table in document.tables],
+    }
+    return message, b"".join([document.text_layer, *(page.boxes for page in document.pages)])
 
 
-def received_document(message: Message, text_layer: bytes) -> ParsedDocument:
+def received_document(message: Message, blob: bytes) -> ParsedDocument:
     """The document that was sent."""
+    at = message["text_layer"]
+    text_layer = blob[:at]
+    pages = []
+    for page in message["pages"]:
+        length = page.pop("boxes")
+        uncertain = tuple((start, end) for start, end in page.pop("uncertain"))
+        pages.append(Page(**page, boxes=blob[at : at + length], uncertain=uncertain))
+        at += length
     return ParsedDocument(
         media_type=MediaType(message["media_type"]),
         title=message["title"],
-        pages=tuple(Page(**page) for page in message["pages"]),
+        pages=tuple(pages),
         sections=tuple(
             Section(tuple(section["path"]), section["char_start"], section["char_end"])
             for section in message["sections"]
@@ -83,20 +121,7 @@ def received_document(message: Message, text_layer: bytes) -> ParsedDocument:
         warnings=tuple(message["warnings"]),
         metadata=message["metadata"],
         text_layer=text_layer,
-        tables=tuple(_table(table) for table in message["tables"]),
-    )
-
-
-def _table(message: Message) -> Table:
-    caption, unit = message["caption"], message["unit"]
-    return Table(
-        char_start=message["char_start"],
-        char_end=message["char_end"],
-        head_rows=message["head_rows"],
-        head_columns=message["head_columns"],
-        cells=tuple(Cell(**cell) for cell in message["cells"]),
-        caption=(caption[0], caption[1]) if caption else None,
-        unit=(unit[0], unit[1]) if unit else None,
+        tables=tuple(Table.from_json(table) for table in message["tables"]),
     )
 
 

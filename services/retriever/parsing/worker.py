@@ -80,12 +80,12 @@ class _Worker:
                 f"the file has more than {self._limits.max_pages:,} pages: split it",
                 reason="TOO_MANY_PAGES",
             )
-        return {"document": wire.document_message(document)}, document.text_layer
+        message, blob = wire.document_answer(document)
+        return {"document": message}, blob
 
     def _locate(self, request: wire.Message, data: bytes) -> Answer:
-        found = locate.locate(data, request["spans"], request["password"], request["page_starts"])
-        places = [[[page, wire.box_values(boxes)] for page, boxes in places] for places in found]
-        return {"places": places}, b""
+        found = locate.locate(data, [wire.Quote(*quote) for quote in request["quotes"]])
+        return {"boxes": [wire.box_values(boxes) for boxes in found]}, b""
 
     def _render(self, request: wire.Message, data: bytes) -> Answer:
         png, width, height = render.render(

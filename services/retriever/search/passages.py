@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from services.postgres.pool import Connection, TenantPool, tenant
 from services.retriever import catalogue
-from services.retriever.documents import PAGE_BREAK
+from services.retriever.documents import joined
 from services.retriever.ingest.chunking import Tokenizer
 from services.retriever.records import ChunkRecord
 from services.rpc.errors import NotFound
@@ -136,7 +136,9 @@ async def _read(
     )
     pages = await cursor.fetchall()
     base = pages[0][2]
-    text = PAGE_BREAK.join(content for _, _, _, content in pages)[start - base : end - base]
+    start = max(start, base)  # It may lie between two pages.
+    text = joined((page_start, content) for _, _, page_start, content in pages)
+    text = text[start - base : end - base]
     table = tuple((page_start, index, label) for index, label, page_start, _ in pages)
     return _Stretch(tuple(hits), start, text, table)
 

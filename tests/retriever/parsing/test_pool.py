@@ -11,6 +11,7 @@ import pytest
 from folio.formats import MediaType
 from services.retriever.documents import Box
 from services.retriever.parsing import ParseLimits, ParserPool
+from services.retriever.parsing.wire import Quote
 from services.rpc.errors import InvalidArgument, ResourceExhausted
 from tests.retriever.parsing.pdfs import make, stream, text
 
@@ -203,4 +204,4 @@ class TestPictures:
             await pool.render(b"text", 0, 72)
 
     async def test_what_has_no_pages_has_no_places(self, pool: ParserPool) -> None:
-        assert await pool.locate(b"# text", [(0, 3), (1, 2)]) == [(), ()]
+        assert await pool.locate(b"# text", [Quote(0, "text", 0)]) == [[]]

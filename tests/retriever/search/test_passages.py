@@ -6,11 +6,14 @@ import math
 from typing import Any
 
 import grpc
+import psycopg
 import pytest
 from fpdf import FPDF
 
 from folio.common.v1 import document_pb2
 from folio.retriever.v1 import retriever_pb2 as pb
+from services.postgres.admin import act_for
+from tests.conftest import Postgres
 from tests.retriever.conftest import Caller
 
 pytestmark = pytest.mark.integration
@@ -121,6 +124,24 @@ async def test_every_marker_is_located_on_its_page_and_drawn(caller: Caller) -> 
     )
     assert drawn.png.startswith(b"\x89PNG")
     assert math.isclose(drawn.width, 595, abs_tol=2)
+
+
+async def test_a_document_read_before_boxes_were_kept_is_located_by_its_words(
+    caller: Caller, tenant_id: int, postgres: Postgres
+) -> None:
+    result = await caller.ingest(manual(), "manual.pdf")
+    chunk = (await caller.search("marker3x2", limit=1)).hits[0].chunk
+    start = chunk.char_start + chunk.body.index("marker3x2 The impeller of pump number 32")
+    request = pb.LocateQuotesRequest(
+        spans=[pb.QuoteSpan(document_id=result.document.id, char_start=start, char_end=start + 40)]
+    )
+    kept = (await caller.stub.LocateQuotes(request, timeout=60)).quotes[0]
+    with psycopg.connect(postgres.admin_url) as connection:
+        act_for(connection, tenant_id)
+        connection.execute("update folio.pages set boxes = null")
+    again = (await caller.stub.LocateQuotes(request, timeout=60)).quotes[0]
+    assert kept == again
+    assert [region.page for region in kept.regions] == [3]
 
 
 async def test_text_has_no_pages_to_draw_or_to_stand_on(caller: Caller) -> None:

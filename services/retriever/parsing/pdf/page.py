@@ -9,9 +9,7 @@ import pypdfium2 as pdfium
 from services.retriever.parsing.pdf import glyphs, hidden, layout
 from services.retriever.parsing.pdf.glyphs import Glyphs
 from services.retriever.parsing.text import LINE_HYPHEN, clean, position
-
-FULL = 65_535
-"""A box's coordinates are fractions of the shown page in this many parts, from its top left corner."""
+from services.retriever.places import FULL
 
 
 @dataclass(frozen=True)

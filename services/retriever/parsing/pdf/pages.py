@@ -12,6 +12,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as c
 
 from folio.formats import MediaType
+from services.retriever import places
 from services.retriever.documents import PAGE_BREAK, Page, ParsedDocument
 from services.retriever.parsing import sections
 from services.retriever.parsing.limits import ParseLimits
@@ -82,6 +83,12 @@ def read_page(document: pdfium.PdfDocument, index: int) -> PageText:
     return _joined(page.read_page(document, index))
 
 
+def as_page(found: PageText, index: int, label: str = "", start: int = 0) -> Page:
+    """The page as it is kept."""
+    boxes = places.encode(found.boxes, found.size)
+    return Page(index, label or str(index + 1), found.text, start, boxes=boxes)
+
+
 class _Reader:
     """Collects the pages of one document."""
 
@@ -100,13 +107,16 @@ class _Reader:
 
     def add(self, index: int) -> None:
         start = self._length + len(PAGE_BREAK) if self._pages else 0
+        label = str(index + 1) if self._careful else _label(self._document, index)
         text = ""
+        kept = Page(index, label, "", start)
         try:
             found = read_page(self._document, index)
         except pdfium.PdfiumError:
             self._unreadable.append(index)
         else:
-            text = found.text
+            kept = as_page(found, index, label, start)
+            text = kept.text
             self._lines += _text_lines(found, index, start)
             self._dropped += found.dropped
             if found.hidden:
@@ -115,8 +125,7 @@ class _Reader:
                 self._layers.append(index)
         if not text or (len(text) < EMPTY_PAGE_CHARS and _has_picture(self._document, index)):
             self._empty.append(index)
-        label = str(index + 1) if self._careful else _label(self._document, index)
-        self._pages.append(Page(index, label, text, start))
+        self._pages.append(kept)
         self._length = start + len(text)
         if self._length > self._limits.max_chars:
             raise ResourceExhausted(

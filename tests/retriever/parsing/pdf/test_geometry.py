@@ -5,10 +5,19 @@ import io
 import pytest
 from PIL import Image
 
+from services.retriever import places
 from services.retriever.documents import Box
 from services.retriever.parsing.pdf import locate, pages, render
 from services.retriever.parsing.pdf.geometry import Frame, clip, merge_lines
+from services.retriever.parsing.wire import Quote
 from tests.retriever.parsing.pdfs import make, text
+
+
+def regions(data: bytes, start: int, end: int) -> list[tuple[int, list[Box]]]:
+    """The pages that a span of the document's text stands on, each with its boxes."""
+    found = ((page.index, places.regions(page, start, end)) for page in pages.parse(data).pages)
+    return [(index, boxes) for index, boxes in found if boxes]
+
 
 # 400 x 500 points, the lower left corner at (100, 200); a rectangle near its left edge, a bit above the middle.
 RECTANGLE = (100.0, 450.0, 140.0, 500.0)
@@ -55,7 +64,7 @@ def test_the_highlight_is_on_the_ink(entries: str, rotation: int) -> None:
     data = make(
         [text("QUOTE", x=250, y=420, size=30)], page_entries=f"{entries} /Rotate {rotation}"
     )
-    ((page, boxes),) = locate.locate(data, [(0, 5)])[0]
+    ((page, boxes),) = regions(data, 0, 5)
     png, width, height = render.render(data, page, 72, [], "", 10**7)
     ink = (
         Image.open(io.BytesIO(png)).convert("L").point(lambda value: 255 * (value < 128)).getbbox()
@@ -77,18 +86,27 @@ def test_the_highlight_is_on_the_ink(entries: str, rotation: int) -> None:
 def test_a_slice_over_pages_lines_ligatures_and_broken_words() -> None:
     page = text("Das Fach heißt Politik-", y=700) + text("wissenschaft und mehr.", y=686)
     data = make([page, text("Second page.")])
-    document = pages.parse(data)
-    starts = [page.char_start for page in document.pages]
-    word = document.text.index("Politikwissenschaft")
-    (places,) = locate.locate(data, [(word, word + 19)], page_starts=starts)
-    assert [(index, len(boxes)) for index, boxes in places] == [(0, 2)]
-    (places,) = locate.locate(data, [(0, len(document.text))])
-    assert [(index, len(boxes)) for index, boxes in places] == [(0, 2), (1, 1)]
+    text_ = pages.parse(data).text
+    word = text_.index("Politikwissenschaft")
+    assert [(index, len(boxes)) for index, boxes in regions(data, word, word + 19)] == [(0, 2)]
+    everything = regions(data, 0, len(text_))
+    assert [(index, len(boxes)) for index, boxes in everything] == [(0, 2), (1, 1)]
 
 
-def test_nothing_and_nowhere_have_no_place() -> None:
-    data = make([text("one"), b""])
-    assert locate.locate(data, [(0, 0), (3, 5), (900, 950), (2, 1)]) == [[], [], [], []]
+@pytest.mark.parametrize("span", [(3, 5), (900, 950), (2, 1), (0, 0)])
+def test_nothing_and_nowhere_have_no_place(span: tuple[int, int]) -> None:
+    assert regions(make([text("one"), b""]), *span) == []
+
+
+def test_words_are_found_on_their_page_again() -> None:
+    """As for a document whose boxes were not kept: by letters and digits, the nearest of several places."""
+    page = text("A sum of 300", y=700) + text("and a sum of 4-", y=600) + text("00 euros", y=586)
+    data = make([page, text("sum", y=500)])
+    quotes = [Quote(0, "sum of", 0), Quote(0, "sum of", 14), Quote(0, "of 400 euros", 17)]
+    quotes += [Quote(1, "sum", 0), Quote(1, "of", 0), Quote(0, "--", 0), Quote(7, "sum", 0)]
+    found = locate.locate(data, quotes)
+    assert [len(boxes) for boxes in found] == [1, 1, 2, 1, 0, 0, 0]
+    assert found[0][0].top < found[1][0].top
 
 
 def test_the_same_bytes_give_the_same_offsets() -> None:
