@@ -4,13 +4,14 @@ A parser says what it finds; the writer keeps where each heading and each cell s
 and gives the document. So the formats agree on how a table, a list or a code block looks as text.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from folio.formats import MediaType
 from services.retriever.documents import PAGE_BREAK, Cell, Page, ParsedDocument, Table
-from services.retriever.parsing import sections
+from services.retriever.parsing import marks, sections
 from services.retriever.parsing.parser import NO_HINTS, Hints
 from services.retriever.parsing.sections import Heading
 from services.retriever.parsing.text import Cleaned, clean, clean_line, position
@@ -20,6 +21,9 @@ BETWEEN_CELLS = " | "
 MAX_COLUMNS = 500
 MAX_CELLS = 500_000
 _MAX_SPAN = 65_534  # Rows, as in HTML.
+_SINCE_CHARS = 2_000
+_BEFORE_CHARS = 40
+_MARK = re.compile(r"\[\^[^\]]{1,10}\]")  # Of a footnote: no part of a title.
 
 
 @dataclass
@@ -36,6 +40,8 @@ class _Page:
     label: str
     parts: list[str] = field(default_factory=list)
     length: int = 0
+    in_line: bool = False
+    """Whether something stands on the last line."""
     kept: list[tuple[int, int]] = field(default_factory=list)
     """Raw spans of preformatted text."""
     headings: list[tuple[int, int, str]] = field(default_factory=list)
@@ -50,6 +56,8 @@ class _Cell:
     head: bool
     address: str
     span: _Span
+    part: int
+    """The writer's position where the cell begins."""
     filled: bool = False
 
 
@@ -79,7 +87,7 @@ class TextWriter:
         self._pages = [_Page("1")]
         self._named = False
         self._lists: list[int | None] = []
-        self._headings: list[tuple[int, int]] = []
+        self._headings: list[tuple[int, int, int]] = []
         self._open: _Table | None = None
         self._tables: list[_Table] = []
         self._in_cell = 0
@@ -94,10 +102,17 @@ class TextWriter:
         page = self._pages[-1]
         page.parts.append(text)
         page.length += len(text)
+        if text.strip(" "):
+            page.in_line = not text.rstrip(" ").endswith("\n")
 
     def line(self) -> None:
-        """Ends a line."""
+        """Ends a line: two of them leave an empty one."""
         self.text("\n")
+
+    def fresh_line(self) -> None:
+        """Ends the line if anything stands on it."""
+        if self._pages[-1].in_line:
+            self.line()
 
     def paragraph(self) -> None:
         """Ends a paragraph."""
@@ -116,21 +131,52 @@ class TextWriter:
         self.text(kept)
         self.paragraph()
 
-    def before(self, count: int = 20) -> str:
-        """The last `count` raw characters of the page: what a footnote mark or an exponent follows."""
-        page = self._pages[-1]
-        return self._since(max(0, page.length - count))
+    def raised(self, text: str, after: str = "") -> None:
+        """A superscript: a footnote mark or an exponent, which never makes a number longer (marks.py). `after` is the
+        text that follows it on its line."""
+        self.text(marks.raised(self._before(), text, after))
+
+    def lowered(self, text: str, after: str = "") -> None:
+        """A subscript."""
+        self.text(marks.lowered(self._before(), text, after))
+
+    @property
+    def position(self) -> int:
+        """The place behind what was added to the page so far; for `since`."""
+        return len(self._pages[-1].parts)
+
+    def since(self, position: int) -> str:
+        """The beginning of the raw text that was added to the page from `position` on: a title, the words of a link."""
+        found: list[str] = []
+        length = 0
+        parts = self._pages[-1].parts
+        while position < len(parts) and length < _SINCE_CHARS:
+            found.append(parts[position])
+            length += len(parts[position])
+            position += 1
+        return "".join(found)
+
+    def _before(self) -> str:
+        """The last raw characters of the page."""
+        found: list[str] = []
+        length = 0
+        for part in reversed(self._pages[-1].parts):
+            found.append(part[-_BEFORE_CHARS:])
+            length += len(part)
+            if length >= _BEFORE_CHARS or len(found) > _BEFORE_CHARS:
+                break
+        return "".join(reversed(found))
 
     # Headings, lists, pages
 
     def begin_heading(self, level: int) -> None:
-        self._headings.append((self._pages[-1].length, level))
+        self._headings.append((self._pages[-1].length, self.position, level))
 
     def end_heading(self) -> None:
-        at, level = self._headings.pop()
-        title = self._since(at)
+        at, began, level = self._headings.pop()
+        title = self.since(began)
         if title.strip() and not self._in_cell:
-            self._pages[-1].headings.append((at, level, title))
+            self._pages[-1].headings.append((at, level, _MARK.sub("", title)))
         self.paragraph()
 
     @contextmanager
@@ -146,7 +192,8 @@ class TextWriter:
 
     def end_list(self) -> None:
         self._lists.pop()
-        self.line()
+        if not self._lists:
+            self.paragraph()
 
     @contextmanager
     def list(self, start: int | None = None) -> Iterator[None]:
@@ -156,7 +203,7 @@ class TextWriter:
 
     def item(self, number: int | None = None) -> None:
         """Begins an item of the innermost list, with its bullet or its number."""
-        self.line()
+        self.fresh_line()
         counted = self._lists[-1] if self._lists else None
         if counted is not None:
             counted = counted if number is None else number
@@ -208,7 +255,7 @@ class TextWriter:
             return
         self._open.row += 1
         self._open.column = 0
-        self.line()
+        self.fresh_line()
 
     def end_row(self) -> None:
         table = self._open
@@ -241,7 +288,9 @@ class TextWriter:
             table.busy[column:end] = [table.row + row_span] * column_span
             table.columns = max(table.columns, end)
         table.column = end
-        cell = _Cell(table.row, column, row_span, column_span, head, address, self._mark())
+        cell = _Cell(
+            table.row, column, row_span, column_span, head, address, self._mark(), self.position
+        )
         table.cells.append(cell)
         self._in_cell += 1
 
@@ -261,7 +310,7 @@ class TextWriter:
         else:
             cell = self._open.cells[-1]
             cell.span.end = self._pages[-1].length
-            cell.filled = bool(self._since(cell.span.start).strip())
+            cell.filled = any(part.strip() for part in self._pages[-1].parts[cell.part :])
 
     @contextmanager
     def cell(
@@ -302,15 +351,6 @@ class TextWriter:
     def _mark(self) -> _Span:
         at = self._pages[-1].length
         return _Span(len(self._pages) - 1, at, at)
-
-    def _since(self, at: int) -> str:
-        """What was added to the page from raw offset `at` on. Searched from the end: it is little."""
-        page = self._pages[-1]
-        index, length = len(page.parts), page.length
-        while index > 0 and length > at:
-            index -= 1
-            length -= len(page.parts[index])
-        return "".join(page.parts[index:])[max(0, at - length) :]
 
 
 class _Places:

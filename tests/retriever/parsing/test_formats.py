@@ -109,7 +109,7 @@ class TestHtml:
         assert document.title == "The & page"
         assert outline(document) == [
             (("One two",), "One two\n\nA long line.\nNext."),
-            (("One two", "Sub"), "Sub\n\n- x\n- y\n\nPart | Price\nP-2041 | 17\n\na\nb"),
+            (("One two", "Sub"), "Sub\n\n- x\n- y\n\nPart | Price\nP-2041 | 17\n\na\n  b"),
         ]
         assert document.warnings == ("hidden elements left out: 3",)
 
