@@ -157,7 +157,7 @@ class TextWriter:
         return "".join(found)
 
     def _before(self) -> str:
-        """The last raw characters of the page."""
+        """The last raw characters of the line."""
         found: list[str] = []
         length = 0
         for part in reversed(self._pages[-1].parts):
@@ -165,7 +165,7 @@ class TextWriter:
             length += len(part)
             if length >= _BEFORE_CHARS or len(found) > _BEFORE_CHARS:
                 break
-        return "".join(reversed(found))
+        return "".join(reversed(found)).rpartition("\n")[2]
 
     # Headings, lists, pages
 

@@ -377,7 +377,11 @@ def _after(node: LexborNode) -> str:
             return ""
         following = place.next
         if following is not None:
-            return _BLANK.sub(" ", (following.text_content or "")[:40]) if following.tag == "-text" else ""
+            return (
+                _BLANK.sub(" ", (following.text_content or "")[:40])
+                if following.tag == "-text"
+                else ""
+            )
         place = place.parent
     return ""
 
