@@ -22,6 +22,8 @@ class Hit:
     score: float
     # That it answers, as far as a calibration can tell.
     probability: float = 0.0
+    # It holds the code that the question asks for.
+    named: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,12 @@ class Hits:
 
     def first(self, count: int) -> "Hits":
         return self.at(list(range(min(count, len(self.items)))))
+
+    def named_first(self) -> "Hits":
+        """In the order they have, those that hold the question's code before the others."""
+        return self.at(
+            sorted(range(len(self.items)), key=lambda position: not self.items[position].named)
+        )
 
     def at(self, positions: list[int]) -> "Hits":
         """These hits only."""

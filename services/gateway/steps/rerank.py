@@ -1,11 +1,12 @@
 """Orders candidates by a reranker. All rerankers speak one contract; what they take, they say themselves."""
 
 import math
+from dataclasses import replace
 
 from folio.common.v1 import service_pb2
 from folio.rerank.v1 import rerank_pb2
 from services.gateway.clients import RerankerClient
-from services.gateway.hits import Hit, Hits
+from services.gateway.hits import Hits
 from services.gateway.request import Call
 from services.gateway.route import Scored
 from services.gateway.settings import RERANKERS
@@ -15,7 +16,10 @@ PART = 0.5
 
 
 async def rerank(call: Call, name: str, question: str, hits: Hits) -> Hits:
-    """The best hits by the reranker of this name; on any failure the first of them in the order they had."""
+    """The best hits by the reranker of this name; on any failure the first of them in the order they had.
+
+    Hits that hold the question's code stay before the others whatever the reranker says of them.
+    """
     reranker, keep = call.clients.rerankers.get(name), call.plan.rerank_candidates
     reason = _why_not(call, name, reranker, hits)
     if reason or reranker is None:
@@ -34,7 +38,7 @@ async def rerank(call: Call, name: str, question: str, hits: Hits) -> Hits:
         )
         reply = await reranker.call(reranker.stub.Rerank, request, call.deadline.share(PART))
         step.model = reply.model
-        ordered = _ordered(reply, hits, about.capabilities.score_type, name)
+        ordered = _ordered(reply, hits, about.capabilities.score_type, name).named_first()
         call.rankings.append(ordered.ranking())
         result = ordered.first(keep)
     return result
@@ -66,7 +70,7 @@ def _ordered(
         raise Internal(f"{name} could score no candidate")
     per_token = kind == service_pb2.SCORE_TYPE_MAXSIM_SUM
     return Hits(
-        items=tuple(Hit(hits.items[result.index].chunk, result.score) for result in results),
+        items=tuple(replace(hits.items[result.index], score=result.score) for result in results),
         scored_by=RERANKERS[name],
         scored=Scored(
             reply.model,

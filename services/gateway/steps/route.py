@@ -37,7 +37,9 @@ def kept(call: Call, route: Route, hits: Hits) -> Hits:
         call.plan.kept,
         # Without probabilities nobody knows what is relevant, and the order stays as it is.
         call.settings.max_per_document if known else 0,
-        [p >= route.floor for p in known] if known else [True] * len(hits),
+        [_is_welcome(hits, position, p >= route.floor) for position, p in enumerate(known)]
+        if known
+        else [True] * len(hits),
     )
     chosen = hits.at(positions)
     if not known:
@@ -47,3 +49,13 @@ def kept(call: Call, route: Route, hits: Hits) -> Hits:
         for hit, position in zip(chosen.items, positions, strict=True)
     )
     return replace(chosen, items=tuple(items))
+
+
+def _is_welcome(hits: Hits, position: int, relevant: bool) -> bool:
+    """Relevant, named by its code, or found by words alone where meaning was scored: nobody scored that one."""
+    unscored = (
+        hits.scored is not None
+        and hits.scored.signal == "dense_score"
+        and hits.scored.scores[position] == 0.0
+    )
+    return relevant or unscored or hits.items[position].named
