@@ -93,7 +93,7 @@ class Query:
         verdict = await ground(call, draft)
         if not verdict.grounded:
             return gateway_pb2.Unverified(reasons=verdict.reasons)
-        answered = citations.answered(verdict, read)
+        answered = citations.answered(verdict, read, rows=call.plan.table_rows)
         await locate(call, answered.sentences)
         return answered
 

@@ -44,6 +44,7 @@ class Plan:
     # Unset: as configured.
     answer_threshold: float | None = None
     show_progress: bool = False
+    table_rows: bool = False
 
     @classmethod
     def for_ask(
@@ -59,6 +60,7 @@ class Plan:
             kept=settings.read_candidates,
             answer_threshold=threshold,
             show_progress=show_progress,
+            table_rows=request.table_rows,
         )
 
     @classmethod

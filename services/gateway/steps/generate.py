@@ -17,9 +17,10 @@ from services.gateway.grounding.check import (
     DraftSentence,
     check_sentence,
 )
-from services.gateway.grounding.quotes import SourceText
+from services.gateway.grounding.quotes import Span
 from services.gateway.ledger import providers_of
 from services.gateway.request import Call
+from services.gateway.slices import in_passage
 from services.gateway.steps.passages import Read
 from services.rpc import rules
 from services.rpc.errors import Code, FolioError
@@ -120,8 +121,7 @@ async def _checked(
     draft: Draft,
 ) -> generator_pb2.AnswerResult | None:
     """Checks the sentences as they come, into the draft. Gives the result that ended them, if one came."""
-    passages = [each.passage for each in read]
-    texts = [SourceText(passage.text, passage.char_start) for passage in passages]
+    texts = [each.text for each in read]
     streamed: list[generator_pb2.AnswerSentence] = []
     result = None
     async for reply in replies:
@@ -134,7 +134,7 @@ async def _checked(
             checked = await asyncio.to_thread(check_sentence, _draft(reply.sentence), texts)
             draft.checked.append(checked)
             if call.plan.show_progress and not checked.reasons:
-                sentence = citations.sentence(checked, passages)
+                sentence = citations.sentence(checked, read, rows=call.plan.table_rows)
                 call.tell(gateway_pb2.StreamAskResponse(sentence=sentence))
         elif reply.HasField("result"):
             result = reply.result
@@ -167,17 +167,15 @@ def unavailable(
 
 def _source(index: int, read: Read) -> generator_pb2.Source:
     passage = read.passage
-    size = len(passage.text)
     spans = [
-        (max(0, hit.char_start - passage.char_start), min(size, hit.char_end - passage.char_start))
-        for hit in passage.hits[:MAX_HITS]
+        in_passage(passage, Span(hit.char_start, hit.char_end)) for hit in passage.hits[:MAX_HITS]
     ]
     return generator_pb2.Source(
         index=index,
         title=passage.title[:MAX_TITLE_CHARACTERS],
         text=passage.text.encode()[:MAX_TEXT_BYTES].decode(errors="ignore"),
         tables=passage.tables[:MAX_TABLES],
-        hits=[generator_pb2.Span(start=start, end=end) for start, end in spans if start < end],
+        hits=[generator_pb2.Span(start=span.start, end=span.end) for span in spans if span],
         relevance=read.relevance,
     )
 

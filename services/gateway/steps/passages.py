@@ -1,11 +1,14 @@
 """Fetches what the generator reads: the sections around the hits, or the hits themselves."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from folio.common.v1 import document_pb2, step_pb2
 from folio.retriever.v1 import retriever_pb2
+from services.gateway.grounding.quotes import SourceText
 from services.gateway.hits import Hits
 from services.gateway.request import Call
+from services.gateway.slices import source_text
 
 PART = 0.4
 
@@ -16,6 +19,11 @@ class Read:
 
     passage: retriever_pb2.Passage
     relevance: float
+
+    @cached_property
+    def text(self) -> SourceText:
+        """The passage as grounding reads it."""
+        return source_text(self.passage)
 
 
 async def passages(call: Call, hits: Hits) -> list[Read]:
@@ -66,4 +74,5 @@ def _alone(chunk: document_pb2.Chunk) -> retriever_pb2.Passage:
         kind=chunk.kind,
         published_on=chunk.published_on,
         collection=chunk.collection,
+        page_kind=chunk.page_kind,
     )
