@@ -84,6 +84,7 @@ class AskOptions(TypedDict, total=False):
     answer_threshold: float | None
     trace: bool
     request_id: str
+    table_rows: bool
 
 
 def ask_request(
@@ -95,10 +96,12 @@ def ask_request(
     answer_threshold: float | None = None,
     trace: bool = False,
     request_id: str = "",
+    table_rows: bool = False,
 ) -> gateway_pb2.AskRequest:
     """`history` holds (speaker, text) pairs, oldest first; a speaker is "user" or "assistant".
 
-    `answer_threshold` is as configured where it is None; 0 answers whatever the probability.
+    `answer_threshold` is as configured where it is None; 0 answers whatever the probability. `table_rows` adds to
+    every value that is read from a table the row that it stands in.
     """
     return gateway_pb2.AskRequest(
         question=question,
@@ -108,6 +111,7 @@ def ask_request(
         answer_threshold=answer_threshold,
         trace=trace,
         request_id=request_id,
+        table_rows=table_rows,
     )
 
 

@@ -163,6 +163,9 @@ def ask(
     scope: Annotated[
         bool, typer.Option("--scope/--no-scope", help="look for a scope in the question")
     ] = True,
+    row: Annotated[
+        bool, typer.Option("--row", help="show the whole row of a value that is read from a table")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="print the whole reply as JSON")] = False,
 ) -> None:
     """Answers a question with its sources, or says that the documents do not contain the answer."""
@@ -182,6 +185,7 @@ def ask(
                     published_until=published_until,
                 ),
                 steps=toggles,
+                table_rows=row,
             ):
                 match event.WhichOneof("event"):
                     case "step":

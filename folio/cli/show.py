@@ -9,11 +9,14 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 from rich.console import Console, ConsoleDimensions, Group, RenderableType
 from rich.markup import escape
+from rich.padding import Padding
 from rich.panel import Panel
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from folio.cli import proofs
+from folio.cli.proofs import plain as plain
 from folio.common.v1 import document_pb2, service_pb2, step_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.words import word
@@ -63,14 +66,6 @@ _STATUS = {
 }
 
 
-def plain(text: str) -> str:
-    """Text of a document made safe for a terminal: no control characters, so no escape sequences."""
-    return "".join(
-        character if character in "\n\t" or character.isprintable() else "\N{REPLACEMENT CHARACTER}"
-        for character in text
-    )
-
-
 def count(number: int, noun: str) -> str:
     """ "1 page", "2 pages"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
@@ -110,31 +105,21 @@ def answer(response: gateway_pb2.AskResponse) -> None:
 
 
 def _answered(response: gateway_pb2.AskResponse) -> None:
-    lines: list[Text | Table] = []
+    lines: list[RenderableType] = []
     number = 0
-    proofs = Table.grid(padding=(0, 2))
-    proofs.add_column(style="bold cyan", justify="right")
-    proofs.add_column()
+    told = Table.grid(padding=(0, 2))
+    told.add_column(style="bold cyan", justify="right")
+    told.add_column()
     for sentence in response.answered.sentences:
         line = Text(plain(sentence.text))
-        for citation in sentence.citations:
+        for citations in proofs.grouped(sentence):
             number += 1
             line.append(f" [{number}]", style="bold cyan")
-            proofs.add_row(f"[{number}]".replace("[", r"\["), _proof(citation))
+            told.add_row(f"[{number}]".replace("[", r"\["), proofs.proof(citations))
         lines.append(line)
-    _panel("Answer", Group(*lines, Text(), proofs), "green")
-
-
-def _proof(citation: gateway_pb2.Citation) -> Text:
-    text = Text()
-    text.append(plain(citation.title or citation.file_name), style="bold")
-    text.append(f", p. {plain(citation.page_label)}")
-    text.append(f"   {plain(citation.link)}", style="dim")
-    # Only a PDF has a place on a page.
-    if not citation.located and citation.file_name.lower().endswith(".pdf"):
-        text.append("   (not located on the page)", style="yellow")
-    text.append(f"\n“{' '.join(plain(citation.quote).split())}”", style="italic")
-    return text
+        for row in proofs.rows(sentence.table_values):
+            lines.append(Padding(row, (0, 0, 0, 2)))
+    _panel("Answer", Group(*lines, Text(), told), "green")
 
 
 def _web(response: gateway_pb2.AskResponse) -> None:
@@ -148,9 +133,8 @@ def _web(response: gateway_pb2.AskResponse) -> None:
 def _sources(response: gateway_pb2.AskResponse) -> None:
     for source in response.sources:
         chunk = source.chunk
-        console.print(
-            f"  {escape(plain(chunk.title))}, p. {escape(plain(chunk.page_label))} [dim]({source.probability:.2f})[/]"
-        )
+        where = ", ".join(filter(None, [plain(chunk.title), proofs.of_chunk(chunk)]))
+        console.print(f"  {escape(where)} [dim]({source.probability:.2f})[/]")
 
 
 def _panel(title: str, body: RenderableType, colour: str) -> None:
@@ -189,8 +173,8 @@ def steps(reports: Iterable[step_pb2.StepReport], total_ms: float) -> Text:
 def results(response: gateway_pb2.SearchResponse) -> None:
     """Ranked chunks, one row each."""
     table = Table(show_lines=False, box=None, pad_edge=False)
-    for column in ("", "score", "document", "page", "text"):
-        table.add_column(column, no_wrap=column in ("score", "page"))
+    for column in ("", "score", "document", "place", "text"):
+        table.add_column(column, no_wrap=column == "score")
     for rank, result in enumerate(response.results, 1):
         chunk = result.chunk
         excerpt = " ".join(plain(chunk.body).split())
@@ -200,7 +184,7 @@ def results(response: gateway_pb2.SearchResponse) -> None:
             str(rank),
             f"{result.score:.3f}",
             Text(plain(chunk.title)),
-            Text(plain(chunk.page_label)),
+            Text(proofs.of_chunk(chunk)),
             Text(excerpt),
         )
     console.print(table if response.results else "nothing found")

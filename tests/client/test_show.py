@@ -1,8 +1,10 @@
 """How replies look in a terminal."""
 
+from typing import Any
+
 import pytest
 
-from folio.cli import show
+from folio.cli import proofs, show
 from folio.common.v1 import document_pb2, step_pb2
 from folio.gateway.v1 import gateway_pb2
 
@@ -78,3 +80,58 @@ def test_the_time_of_a_step_that_failed_is_told() -> None:
     assert show.steps([failed, skipped], 15010).plain == (
         "steps  colbert degraded after 15000 ms (too slow)  web skipped  total 15010 ms"
     )
+
+
+def table_answer(**place: Any) -> gateway_pb2.AskResponse:
+    """What `folio ask --row` is given for "What does B-11 weigh?"."""
+    citation = gateway_pb2.Citation(
+        title="Boats for hire", file_name="boats.xlsx", link="boats.xlsx", **place
+    )
+    quotes = {"B-11": "A3", "Weight (kg)": "C1", "21": "C3"}
+    sentence = gateway_pb2.Sentence(text="B-11: Weight (kg) 21")
+    for quote, cells in quotes.items():
+        sentence.citations.add(quote=quote, cells=cells).MergeFrom(citation)
+    value = sentence.table_values.add(
+        row_heads=["B-11"], column_heads=["Weight (kg)"], value="21", citation=2
+    )
+    for head, text in (("Code", "B-11"), ("Boat", "single kayak"), ("Weight (kg)", "21")):
+        value.row.add(column_heads=[head], text=text, is_value=text == "21")
+    return gateway_pb2.AskResponse(answered=gateway_pb2.Answered(sentences=[sentence]))
+
+
+def test_an_answer_from_a_table_has_one_proof_and_its_row(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    show.answer(table_answer(page_kind=document_pb2.PAGE_KIND_SHEET, page_label="Prices"))
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert lines[1:5] == [
+        "B-11: Weight (kg) 21 [1]",
+        "  Code         B-11",
+        "  Boat         single kayak",
+        "  Weight (kg)  21",
+    ]
+    assert lines[6].split("   ")[0] == "[1]  Boats for hire, sheet Prices, A3, C1, C3"
+    assert lines[7].strip() == "“B-11” · “Weight (kg)” · “21”"
+
+
+@pytest.mark.parametrize(
+    ("place", "shown"),
+    [
+        ({"page_label": "2"}, "p. 2"),
+        ({"page_kind": "PAGE", "page_label": "2", "page_end_label": "3"}, "p. 2 to 3"),
+        ({"page_kind": "SLIDE", "page_label": "4"}, "slide 4"),
+        ({"page_kind": "CHAPTER", "page_label": "Tides"}, "chapter Tides"),
+        ({"page_kind": "NONE", "page_label": "1", "heading": "Weights"}, "“Weights”"),
+    ],
+)
+def test_a_proof_names_its_place_as_the_file_counts(place: dict[str, Any], shown: str) -> None:
+    kind = f"PAGE_KIND_{place.pop('page_kind', 'UNSPECIFIED')}"
+    citation = gateway_pb2.Citation(
+        file_name="a.md", title="Boats", page_kind=document_pb2.PageKind.Value(kind), **place
+    )
+    assert proofs.proof([citation]).plain.splitlines()[0].rstrip() == f"Boats, {shown}"
+
+
+def test_a_figure_that_the_scan_shows_badly_is_said_to_be_one() -> None:
+    citation = gateway_pb2.Citation(file_name="a.pdf", located=True, quote="21", uncertain=True)
+    assert "hard to read" in proofs.proof([citation]).plain
