@@ -150,6 +150,7 @@ def _labels(document: ParsedDocument) -> str:
 def _time(path: Path) -> Iterator[str]:
     # Here and not above: pdfium has no place in a process that reads hostile files and does other work.
     from services.retriever.parsing.pdf import glyphs, hidden, layout, pages
+    from services.retriever.parsing.pdf.opening import opened
 
     data = path.read_bytes()
     spent: dict[str, float] = defaultdict(float)
@@ -160,7 +161,7 @@ def _time(path: Path) -> Iterator[str]:
         return now
 
     whole = time.process_time()
-    with pages.opened(data) as document:
+    with opened(data) as document:
         for index in range(len(document)):
             start = time.process_time()
             page = document[index]

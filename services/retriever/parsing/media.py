@@ -9,6 +9,8 @@ from services.rpc.errors import InvalidArgument
 
 _READ = f"Folio reads {', '.join(kind.called for kind in MediaType)}"
 _HEADER_BYTES = 1024  # A PDF may have this much in front of its header (ISO 32000-1, H.3, note 13).
+_MAX_PREFIX = 2**20
+_TAIL_BYTES = 2048
 
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
@@ -53,15 +55,17 @@ def media_type(data: bytes, file_name: str = "", declared: str = "") -> MediaTyp
     if not data:
         raise InvalidArgument(f"the file is empty (0 bytes); {_READ}", reason="EMPTY_FILE")
     head = data[:_HEADER_BYTES]
-    if b"%PDF-" in head:
+    if pdf_header(head) >= 0:
         return MediaType.PDF
     kind = _binary_kind(data)
     if kind:
         raise InvalidArgument(f"the file is {kind}; {_READ}", reason="UNSUPPORTED_TYPE")
+    if pdf_header(data) >= 0:
+        return MediaType.PDF
     hint = _hint(file_name, declared)
     if hint is MediaType.PDF:
         raise InvalidArgument(
-            "the file is named a PDF, but its first 1,024 bytes hold no PDF header: it is of another type, or damaged",
+            "the file is named a PDF, but holds no PDF header: it is of another type, or damaged",
             reason="NOT_A_PDF",
         )
     if not head.startswith(_UNICODE_MARKS) and _looks_binary(data[: 2**20]):
@@ -73,6 +77,15 @@ def media_type(data: bytes, file_name: str = "", declared: str = "") -> MediaTyp
     ):
         return MediaType.HTML
     return hint
+
+
+def pdf_header(data: bytes) -> int:
+    """Where the header of a PDF stands, -1 for another file. Further in than the standard allows, as some senders put
+    their own lines in front, it counts only if the file also ends like a PDF."""
+    at = data.find(b"%PDF-", 0, _HEADER_BYTES)
+    if at < 0 and b"startxref" in data[-_TAIL_BYTES:]:
+        at = data.find(b"%PDF-", 0, _MAX_PREFIX)
+    return at
 
 
 def _hint(file_name: str, declared: str) -> MediaType:

@@ -14,7 +14,7 @@ class Hints:
 
     `title`: the sender's. `stem`: the file's name without its ending. Both are clean lines. `password`: the sender's,
     for a file that has one. `ocr`: read the text of scanned pages too. `careful`: this file has crashed the parser
-    once; do without the parts that may have done it.
+    once; do without the parts that may have done it. `skip`: pages, from 0, that ended the process before.
     """
 
     title: str = ""
@@ -22,6 +22,7 @@ class Hints:
     password: str = ""
     ocr: bool = False
     careful: bool = False
+    skip: tuple[int, ...] = ()
 
     def title_of(self, *found: str) -> str:
         """The document's title: the sender's, else the first that was found in the file, else the file's name."""

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 
 from services.retriever.documents import Box, ParsedDocument
 from services.retriever.parsing import media, wire
@@ -24,12 +24,24 @@ from services.rpc.limits import Gate
 _PATH = "/usr/local/bin:/usr/bin:/bin"  # For the programs of OCR; nothing else of our environment is passed on.
 _MAX_ANSWER = 2**31
 _MAX_SPANS = 1_000
+# A page that ends the process is skipped at the next try; each try reads the file anew.
+_MAX_SKIPPED = 3
+_ONE_PAGE = frozenset({"PARSE_TIMEOUT", "PARSE_CPU", "PARSE_MEMORY", "PARSER_CRASHED"})
 
 
 @dataclass
 class _Process:
     child: asyncio.subprocess.Process
     files: int = 0
+    page: int | None = None
+    """The page that it reads now, from 0."""
+
+
+class _Stopped(Exception):
+    """A call that failed, and the page at which it did."""
+
+    def __init__(self, error: FolioError, page: int | None) -> None:
+        self.error, self.page = error, page
 
 
 @dataclass(frozen=True)
@@ -87,7 +99,8 @@ class ParserPool:
 
         The title is the one given, else the file's own, else the file name without its ending. A scan comes back with
         every page in `empty_pages`, or, with `ocr`, with its text and a `text_layer`. A file that crashes the parser
-        is tried once more, without its page labels and bookmarks.
+        is tried once more, without its page labels and bookmarks; then, or where a page is past a limit, without
+        that page, up to three of them.
         """
         self._check_size(data)
         media.media_type(data, file_name, media_type)  # A wrong type is refused without a process.
@@ -101,13 +114,38 @@ class ParserPool:
             "careful": False,
         }
         limits = self._limits.with_ocr() if ocr else self._limits
-        try:
-            message, blob = await self._call(request, data, limits)
-        except InvalidArgument as error:
-            if error.reason != "PARSER_CRASHED":
-                raise
-            message, blob = await self._call(request | {"careful": True}, data, limits)
-        return wire.received_document(message["document"], blob)
+        return await self._read(request, data, limits)
+
+    async def _read(
+        self, request: wire.Message, data: bytes, limits: ParseLimits
+    ) -> ParsedDocument:
+        end = time.monotonic() + limits.wall_s
+        skip: list[int] = []
+        last: FolioError | None = None
+        while True:
+            left = replace(limits, wall_s=max(0.0, end - time.monotonic()))
+            try:
+                message, blob = await self._try(request | {"skip": skip}, data, left)
+            except _Stopped as stopped:
+                reason, page = stopped.error.reason, stopped.page
+                if reason == "PARSER_CRASHED" and not request["careful"]:
+                    request = request | {"careful": True}
+                elif (
+                    reason in _ONE_PAGE
+                    and page is not None
+                    and page not in skip
+                    and len(skip) < _MAX_SKIPPED
+                    and time.monotonic() < end
+                ):
+                    skip.append(page)
+                    last = stopped.error
+                else:
+                    raise stopped.error from None
+            else:
+                document = wire.received_document(message["document"], blob)
+                if last is not None and document.is_scan:
+                    raise last  # What is left holds no text: what was not read is all of the file.
+                return document
 
     async def locate(self, data: bytes, quotes: Sequence[Quote]) -> list[list[Box]]:
         """For each quote one box per line of its words; none where they are not on its page, or there is no geometry.
@@ -118,10 +156,10 @@ class ParserPool:
         self._check_size(data)
         if len(quotes) > _MAX_SPANS:
             raise InvalidArgument.field("spans", f"at most {_MAX_SPANS}, got {len(quotes)}")
-        if b"%PDF-" not in data[:1024]:
+        if media.pdf_header(data) < 0:
             return [[] for _ in quotes]
         request = {"call": "locate", "quotes": [list(astuple(quote)) for quote in quotes]}
-        message, _ = await self._call(request, data, self._limits)
+        message, _ = await self._call(request, data)
         return [wire.received_boxes(boxes) for boxes in message["boxes"]]
 
     async def render(
@@ -129,7 +167,7 @@ class ParserPool:
     ) -> tuple[bytes, int, int]:
         """A page as PNG with boxes highlighted, its width and height in pixels. `page` is physical, from 0."""
         self._check_size(data)
-        if b"%PDF-" not in data[:1024]:
+        if media.pdf_header(data) < 0:
             raise InvalidArgument("only PDF has pages that can be drawn", reason="NOT_A_PDF")
         request = {
             "call": "render",
@@ -138,7 +176,7 @@ class ParserPool:
             "highlights": wire.box_values(highlights),
             "password": password,
         }
-        message, png = await self._call(request, data, self._limits)
+        message, png = await self._call(request, data)
         return png, message["width"], message["height"]
 
     def _check_size(self, data: bytes) -> None:
@@ -148,18 +186,27 @@ class ParserPool:
                 reason="TOO_LARGE",
             )
 
-    async def _call(
+    async def _call(self, request: wire.Message, data: bytes) -> tuple[wire.Message, bytes]:
+        try:
+            return await self._try(request, data, self._limits)
+        except _Stopped as stopped:
+            raise stopped.error from None
+
+    async def _try(
         self, request: wire.Message, data: bytes, limits: ParseLimits
     ) -> tuple[wire.Message, bytes]:
+        """One try by one process. Raises _Stopped."""
         async with self._gate:
-            own = limits is not self._limits
+            own = limits.memory_bytes != self._limits.memory_bytes
             process = await self._take(own, limits)
             try:
                 message, blob = await _exchange(process, request, data, limits)
-            except BaseException:
+            except BaseException as error:
                 # Timed out, crashed, or cancelled half-way: nobody knows what it would say next.
                 self._count(killed=1)
                 await asyncio.shield(_kill(process))
+                if isinstance(error, FolioError):
+                    raise _Stopped(error, process.page) from None
                 raise
             self._count(
                 calls=1,
@@ -173,7 +220,7 @@ class ParserPool:
             else:
                 self._idle.append(process)
         if "error" in message:
-            raise wire.received_error(message)
+            raise _Stopped(wire.received_error(message), process.page)
         return message, blob
 
     async def _take(self, own: bool, limits: ParseLimits) -> _Process:
@@ -224,26 +271,28 @@ async def _exchange(
     process: _Process, request: wire.Message, data: bytes, limits: ParseLimits
 ) -> tuple[wire.Message, bytes]:
     end = time.monotonic() + limits.wall_s
-    page: int | None = None
+    process.page = None
     try:
         async with asyncio.timeout(limits.wall_s):
             await _send(process, wire.frame(request, data))
         while True:
-            left = min(end - time.monotonic(), limits.page_s if page is not None else limits.wall_s)
+            left = min(
+                end - time.monotonic(), limits.page_s if process.page is not None else limits.wall_s
+            )
             async with asyncio.timeout(max(0.0, left)):
                 message, blob = await _receive(process)
             if "page" not in message:
                 return message, blob
-            page = message["page"]
+            process.page = message["page"]
     except TimeoutError:
-        where = f" at page {page + 1}" if page is not None else ""
+        where = f" at page {process.page + 1}" if process.page is not None else ""
         raise ResourceExhausted(
             f"reading the file took too long and was stopped{where}: at most {limits.page_s:.0f} s for a page and"
             f" {limits.wall_s:.0f} s for a file",
             reason="PARSE_TIMEOUT",
         ) from None
     except (asyncio.IncompleteReadError, ConnectionError):
-        raise _death(await process.child.wait(), page, limits) from None
+        raise _death(await process.child.wait(), process.page, limits) from None
 
 
 async def _send(process: _Process, frame: bytes) -> None:

@@ -67,6 +67,7 @@ class _Worker:
             password=request["password"],
             ocr=request["ocr"],
             careful=request["careful"],
+            skip=tuple(request["skip"]),
         )
         parse = PARSERS[media.media_type(data, request["file_name"], request["media_type"])]
         document = parse(data, hints, self._limits, self._progress)

@@ -11,13 +11,14 @@ import pypdfium2 as pdfium
 from services.retriever import places
 from services.retriever.documents import Box, Page
 from services.retriever.parsing.pdf import pages
+from services.retriever.parsing.pdf.opening import opened
 from services.retriever.parsing.wire import Quote
 
 
 def locate(data: bytes, quotes: Sequence[Quote]) -> list[list[Box]]:
-    """For each quote one rectangle per line; none where its page no longer reads so. Raises as pages.opened."""
+    """For each quote one rectangle per line; none where its page no longer reads so. Raises as `opening.opened`."""
     read: dict[int, Page | None] = {}
-    with pages.opened(data) as document:
+    with opened(data) as document:
         found = []
         for quote in quotes:
             if quote.page not in read:

@@ -1,11 +1,8 @@
 """PDF to pages of text, by pdfium. Runs in a worker process only: pdfium is not thread-safe, and it can crash."""
 
 import ctypes
-import stringprep
-import unicodedata
 from array import array
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 
 import pypdfium2 as pdfium
@@ -19,9 +16,10 @@ from services.retriever.parsing.limits import ParseLimits
 from services.retriever.parsing.parser import DEFAULT_LIMITS, NO_HINTS, Hints, Progress, unseen
 from services.retriever.parsing.pdf import headings, ocr, page
 from services.retriever.parsing.pdf.headings import Bookmark, TextLine
+from services.retriever.parsing.pdf.opening import opened
 from services.retriever.parsing.pdf.page import PageText
 from services.retriever.parsing.text import LINE_HYPHEN, clean_line
-from services.rpc.errors import FailedPrecondition, InvalidArgument, ResourceExhausted
+from services.rpc.errors import ResourceExhausted
 
 EMPTY_PAGE_CHARS = 20
 _LABEL_CHARS = 40
@@ -39,21 +37,6 @@ _METADATA = (
 )
 
 
-@contextmanager
-def opened(data: bytes, password: str = "") -> Iterator[pdfium.PdfDocument]:
-    """An open document. Raises FailedPrecondition (locked) and InvalidArgument (wrong password, broken, no pages).
-
-    A password that a file does not need does no harm.
-    """
-    document = _open(data, password)
-    try:
-        if len(document) == 0:
-            raise InvalidArgument("the PDF has no pages", reason="NO_PAGES")
-        yield document
-    finally:
-        document.close()
-
-
 def parse(
     data: bytes,
     hints: Hints = NO_HINTS,
@@ -66,16 +49,31 @@ def parse(
     """
     layer = ocr.add_text_layer(data, limits.ocr_wall_s) if hints.ocr else b""
     with opened(layer or data, hints.password) as document:
-        if len(document) > limits.max_pages:
-            raise ResourceExhausted(
-                f"the PDF has {len(document):,} pages, more than the {limits.max_pages:,} allowed: split it",
-                reason="TOO_MANY_PAGES",
-            )
-        reader = _Reader(document, limits, hints.careful)
-        for index in range(len(document)):
-            progress(index)
-            reader.add(index)
-        return reader.finish(hints, layer)
+        reader = _read(document, hints, limits, progress)
+        found = reader.finish(hints, layer)
+    if not reader.unreadable:
+        return found
+    # Pages that pdfium cannot load may be there once the file is repaired.
+    with opened(layer or data, hints.password, mend=True) as document:
+        again = _read(document, hints, limits, progress)
+        better = len(again.unreadable) < len(reader.unreadable)
+        same = len(document) == len(found.pages)
+        return again.finish(hints, layer) if better and same else found
+
+
+def _read(
+    document: pdfium.PdfDocument, hints: Hints, limits: ParseLimits, progress: Progress
+) -> "_Reader":
+    if len(document) > limits.max_pages:
+        raise ResourceExhausted(
+            f"the PDF has {len(document):,} pages, more than the {limits.max_pages:,} allowed: split it",
+            reason="TOO_MANY_PAGES",
+        )
+    reader = _Reader(document, limits, hints)
+    for index in range(len(document)):
+        progress(index)
+        reader.add(index)
+    return reader
 
 
 def read_page(document: pdfium.PdfDocument, index: int) -> PageText:
@@ -92,14 +90,15 @@ def as_page(found: PageText, index: int, label: str = "", start: int = 0) -> Pag
 class _Reader:
     """Collects the pages of one document."""
 
-    def __init__(self, document: pdfium.PdfDocument, limits: ParseLimits, careful: bool) -> None:
+    def __init__(self, document: pdfium.PdfDocument, limits: ParseLimits, hints: Hints) -> None:
         self._document = document
         self._limits = limits
-        self._careful = careful
+        self._careful = hints.careful
+        self._heavy = hints.skip
         self._pages: list[Page] = []
         self._lines: list[TextLine] = []
         self._length = 0
-        self._unreadable: list[int] = []
+        self.unreadable: list[int] = []
         self._hidden: list[int] = []
         self._layers: list[int] = []
         self._empty: list[int] = []
@@ -111,10 +110,11 @@ class _Reader:
         text = ""
         kept = Page(index, label, "", start)
         try:
-            found = read_page(self._document, index)
+            found = read_page(self._document, index) if index not in self._heavy else None
         except pdfium.PdfiumError:
-            self._unreadable.append(index)
-        else:
+            self.unreadable.append(index)
+            found = None
+        if found is not None:
             kept = as_page(found, index, label, start)
             text = kept.text
             self._lines += _text_lines(found, index, start)
@@ -123,7 +123,8 @@ class _Reader:
                 self._hidden.append(index)
             if found.text_layer:
                 self._layers.append(index)
-        if not text or (len(text) < EMPTY_PAGE_CHARS and _has_picture(self._document, index)):
+        few = len(text) < EMPTY_PAGE_CHARS and index not in self._heavy
+        if not text or (few and _has_picture(self._document, index)):
             self._empty.append(index)
         self._pages.append(kept)
         self._length = start + len(text)
@@ -153,8 +154,10 @@ class _Reader:
     def _warnings(self) -> Iterator[str]:
         if self._careful:
             yield "page labels and bookmarks are damaged: pages are labelled by their number"
-        if self._unreadable:
-            yield f"unreadable pages, taken as empty: {_numbers(self._unreadable)}"
+        if self.unreadable:
+            yield f"unreadable pages, taken as empty: {_numbers(self.unreadable)}"
+        if self._heavy:
+            yield f"pages that take too long or too much memory to read, taken as empty: {_numbers(self._heavy)}"
         if self._hidden:
             yield f"hidden text left out (invisible, white, off the page or tiny) on pages {_numbers(self._hidden)}"
         if self._layers:
@@ -249,49 +252,3 @@ def _bookmarks(document: pdfium.PdfDocument) -> list[Bookmark]:
 def _numbers(pages: Sequence[int]) -> str:
     shown = ", ".join(str(page + 1) for page in pages[:20])
     return shown if len(pages) <= 20 else f"{shown} and {len(pages) - 20} more"
-
-
-def _open(data: bytes, password: str) -> pdfium.PdfDocument:
-    """Reads from `data` for as long as it is open: the caller keeps it."""
-    # PDF 2.0 prepares passwords by SASLprep; older writers took them as they were typed.
-    tries = dict.fromkeys(("", password, _saslprep(password)))
-    code = c.FPDF_ERR_SUCCESS
-    for candidate in tries:
-        # By itself PdfDocument takes a file without pages for a failure, and names the one of an earlier file.
-        handle = c.FPDF_LoadMemDocument64(
-            data, len(data), candidate.encode() if candidate else None
-        )
-        if handle:
-            return pdfium.PdfDocument(handle)
-        code = c.FPDF_GetLastError()
-        if code != c.FPDF_ERR_PASSWORD:
-            break
-    raise _open_error(code, password)
-
-
-def _saslprep(password: str) -> str:
-    """RFC 4013, the mapping: spaces to one kind, what is commonly mapped to nothing away, NFKC."""
-    mapped = (
-        " " if stringprep.in_table_c12(char) else char
-        for char in password
-        if not stringprep.in_table_b1(char)
-    )
-    return unicodedata.normalize("NFKC", "".join(mapped))
-
-
-def _open_error(code: int, password: str) -> Exception:
-    if code == c.FPDF_ERR_PASSWORD and password:
-        return InvalidArgument.field("password", "does not open this PDF")
-    if code == c.FPDF_ERR_PASSWORD:
-        return FailedPrecondition(
-            "the PDF is encrypted: give its password", reason="PASSWORD_REQUIRED"
-        )
-    if code == c.FPDF_ERR_SECURITY:
-        return FailedPrecondition(
-            "the PDF is encrypted in a way that cannot be read: store it without encryption",
-            reason="UNSUPPORTED_ENCRYPTION",
-        )
-    return InvalidArgument(
-        "the PDF is damaged and could not be repaired: open it in a viewer and save it again",
-        reason="BROKEN_PDF",
-    )
