@@ -3,6 +3,7 @@
 import io
 import re
 import zlib
+from typing import Literal
 
 import brotli
 import pikepdf
@@ -61,7 +62,7 @@ def test_an_empty_owner_password_opens() -> None:
 
 
 @pytest.mark.parametrize("revision", [4, 6])
-def test_a_locked_file_stays_locked(revision: int) -> None:
+def test_a_locked_file_stays_locked(revision: Literal[4, 6]) -> None:
     locked = _saved(encryption=pikepdf.Encryption(owner="owner", user="secret", R=revision))
     for damaged in (locked, CATALOG.sub(b"", locked)):
         with pytest.raises((FailedPrecondition, FolioError)):
