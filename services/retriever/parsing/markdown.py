@@ -1,44 +1,51 @@
-"""Markdown to text: what a reader of the rendered page would see, without comments and embedded HTML."""
+"""Markdown to text: rendered as HTML, embedded HTML included, and read as a web page is (html)."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
+from markdown_it.parser_block import ParserBlock
+from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
 
 from folio.formats import MediaType
-from services.retriever.documents import Page, ParsedDocument
-from services.retriever.parsing import plain, sections
+from services.retriever.documents import ParsedDocument
+from services.retriever.parsing import html, plain
 from services.retriever.parsing.limits import ParseLimits
 from services.retriever.parsing.parser import DEFAULT_LIMITS, NO_HINTS, Hints, Progress, unseen
-from services.retriever.parsing.sections import Heading
-from services.retriever.parsing.text import clean, clean_line, position
+from services.retriever.parsing.text import clean_line
+from services.retriever.parsing.writer import TextWriter
 
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.{0,10000}?)\r?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
-_TITLE = re.compile(r"^title:[ \t]*[\"']?(.+?)[\"']?[ \t]*$", re.MULTILINE)
-
-
-@dataclass
-class _Text:
-    parts: list[str] = field(default_factory=list)
-    length: int = 0
-    headings: list[tuple[int, int, str]] = field(default_factory=list)
-    lists: list[int | None] = field(default_factory=list)
-    """One entry for each open list: the next number, or None for bullets."""
-    html: int = 0
-
-    def add(self, text: str) -> None:
-        self.parts.append(text)
-        self.length += len(text)
-
-    def since(self, at: int) -> str:
-        """What was added from raw offset `at` on. Searched from the end: headings are short."""
-        index, length = len(self.parts), self.length
-        while index > 0 and length > at:
-            index -= 1
-            length -= len(self.parts[index])
-        return "".join(self.parts[index:])
+_FRONT_MATTER = re.compile(
+    r"\A---[ \t]*\r?\n((?:[\w-]+[ \t]*:|[ \t#-]|\r?\n)[^\n]*\n(?:[^\n]*\n){0,500}?)---[ \t]*(?:\r?\n|\Z)"
+)
+_TITLE = re.compile(r"^title:[ \t]*[\"']?(.+?)[\"']?[ \t\r]*$", re.MULTILINE)
+# Lists count two for each level, quotations one. markdown-it stops at 20 and drops what is deeper; every level costs
+# frames of Python's stack.
+_MAX_NESTING = 100
+_DEEP = "deep"
+# Elements whose text is no markup, or is not shown: unclosed, they would swallow the rest of the document.
+_SWALLOWING = re.compile(
+    r"<(script|style|title|textarea|xmp|iframe|noembed|noframes|noscript|template|select|svg|math|object|audio|video"
+    r"|canvas|plaintext|head|frameset)\b[^<>]*>",
+    re.IGNORECASE,
+)
+_TAG = re.compile(r"</?([a-zA-Z][\w-]*)")
+# fmt: off
+_ELEMENTS = frozenset(
+    """
+    a abbr acronym address area article aside audio b base basefont bdi bdo big blockquote body br button canvas
+    caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em embed fieldset
+    figcaption figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe img input
+    ins kbd label legend li link main map mark math menu meta meter nav nobr noembed noframes noscript object ol
+    optgroup option output p param picture plaintext pre progress q rp rt ruby s samp script search section select
+    slot small source span strike strong style sub summary sup svg table tbody td template textarea tfoot th thead
+    time title tr track tt u ul var video wbr xmp
+    """.split()  # noqa: SIM905
+)
+# fmt: on
 
 
 def parse(
@@ -51,82 +58,104 @@ def parse(
     raw, warnings = plain.decode(data)
     front = _FRONT_MATTER.match(raw)
     named = _TITLE.search(front[1]) if front else None
-    body = raw[front.end() :] if front else raw
-    found = _Text()
-    for token in MarkdownIt("commonmark").enable("table").parse(body):
-        _add(found, token)
-    cleaned = clean("".join(found.parts))
-    headings = [
-        Heading(position(cleaned.sources, at), level, clean_line(text))
-        for at, level, text in found.headings
-    ]
-    titles = [clean_line(named[1]) if named else ""]
-    titles += [heading.title for heading in headings[:1]]
-    if found.html:
-        warnings += (f"embedded HTML left out: {found.html} pieces",)
-    return ParsedDocument(
-        media_type=MediaType.MARKDOWN,
-        title=hints.title_of(*titles),
-        pages=(Page(0, "1", cleaned.text, 0),),
-        sections=sections.build(headings, len(cleaned.text)),
-        empty_pages=() if cleaned.text else (0,),
-        warnings=warnings,
+    writer = TextWriter()
+    env: dict[str, int] = {}
+    page = _markdown().render(raw[front.end() :] if front else raw, env)
+    seen = html.write(page, writer)
+    found = [*warnings, *seen.warnings()]
+    if env.get(_DEEP):
+        found.append(
+            f"lists or quotations nested too deeply, read as plain text: {env[_DEEP]} passages"
+        )
+    return writer.finish(
+        MediaType.MARKDOWN,
+        titles=[clean_line(named[1]) if named else ""],
+        hints=hints,
+        warnings=found,
     )
 
 
-def _add(found: _Text, token: Token) -> None:
-    kind = token.type
-    if kind == "inline":
-        _inline(found, token.children or ())
-    elif kind == "heading_open":
-        found.headings.append((found.length, int(token.tag[1]), ""))
-    elif kind == "heading_close":
-        at, level, _ = found.headings[-1]
-        found.headings[-1] = (at, level, found.since(at))
-        found.add("\n\n")
-    elif kind in ("fence", "code_block"):
-        found.add(token.content + "\n")
-    elif kind == "html_block":
-        found.html += 1
-    elif kind == "paragraph_close":
-        found.add("\n" if token.hidden else "\n\n")
-    elif kind.startswith(("bullet_list", "ordered_list", "list_item")):
-        _list(found, token)
-    elif kind in ("td_open", "th_open"):
-        found.add("" if not found.parts or found.parts[-1].endswith("\n") else " | ")
-    elif kind in ("tr_open", "table_close", "hr", "blockquote_close"):
-        found.add("\n" if kind == "tr_open" else "\n\n")
+def _markdown() -> MarkdownIt:
+    """CommonMark with tables and strikethrough, and with notes left as they are written: [^1]."""
+    markdown = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING})
+    markdown.block = _Block()
+    markdown.enable(["table", "strikethrough"])
+    reference = next(rule.fn for rule in markdown.block.ruler.__rules__ if rule.name == "reference")
+    markdown.block.ruler.at("reference", _without_notes(reference))
+    markdown.add_render_rule("softbreak", _line_break)
+    markdown.add_render_rule("html_inline", _embedded)
+    markdown.add_render_rule("html_block", _embedded)
+    return markdown
 
 
-def _list(found: _Text, token: Token) -> None:
-    match token.type:
-        case "bullet_list_open":
-            found.lists.append(None)
-        case "ordered_list_open":
-            found.lists.append(int(token.attrs.get("start", 1)))
-        case "list_item_open":
-            _item(found)
-        case "bullet_list_close" | "ordered_list_close":
-            found.lists.pop()
-            found.add("\n")
+class _Block(ParserBlock):
+    def tokenize(self, state: StateBlock, startLine: int, endLine: int) -> None:
+        """As CommonMark says; what is nested beyond the limit is a paragraph of its lines, where markdown-it would
+        drop it and all that follows."""
+        if state.level < _MAX_NESTING:
+            super().tokenize(state, startLine, endLine)
+            return
+        line = startLine
+        while line < endLine and (state.isEmpty(line) or state.sCount[line] >= state.blkIndent):
+            line += 1
+        state.env[_DEEP] = state.env.get(_DEEP, 0) + 1
+        state.push("paragraph_open", "p", 1)
+        inline = state.push("inline", "", 0)
+        inline.content = state.getLines(startLine, line, state.blkIndent, False).strip()
+        inline.children = []
+        state.push("paragraph_close", "p", -1)
+        state.line = line
 
 
-def _item(found: _Text) -> None:
-    number = found.lists[-1] if found.lists else None
-    if number is None:
-        found.add("- ")
-    else:
-        found.add(f"{number}. ")
-        found.lists[-1] = number + 1
+_BlockRule = Callable[[StateBlock, int, int, bool], bool]
 
 
-def _inline(found: _Text, children: Sequence[Token]) -> None:
-    for token in children:
-        if token.type in ("text", "code_inline"):
-            found.add(token.content)
-        elif token.type in ("softbreak", "hardbreak"):
-            found.add("\n")
-        elif token.type == "image":
-            _inline(found, token.children or ())
-        elif token.type == "html_inline":
-            found.html += 1
+def _without_notes(rule: _BlockRule) -> _BlockRule:
+    """Link definitions, but for [^1]: what a note says is text, and no address."""
+
+    def reference(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        at = state.bMarks[start] + state.tShift[start]
+        return not state.src.startswith("[^", at) and rule(state, start, end, silent)
+
+    return reference
+
+
+def _line_break(
+    renderer: object, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    return "<br>"
+
+
+def _embedded(
+    renderer: object, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    """Embedded HTML as it is, and as the text that its writer meant where it is none: <name>, an unclosed <title>."""
+    token = tokens[index]
+    content = token.content
+    if token.type == "html_inline":
+        name = _TAG.match(content)
+        if name and name[1].lower() not in _ELEMENTS and "-" not in name[1]:
+            return escapeHtml(content)
+        swallowing = _SWALLOWING.match(content)
+        if not swallowing:
+            return content
+        end = f"</{swallowing[1].lower()}"
+        closed = any(end in other.content.lower() for other in tokens[index + 1 : index + 500])
+        return content if closed else escapeHtml(content)
+    if content.startswith("<!--") and "-->" not in content:
+        return _lines(content.removeprefix("<!--"))
+    lowered = content.lower()
+    begins = _SWALLOWING.match(lowered)
+    if begins and f"</{begins[1]}" not in lowered:
+        return _lines(content)
+    return _SWALLOWING.sub(
+        lambda match: (
+            match[0] if f"</{match[1].lower()}" in lowered[match.end() :] else escapeHtml(match[0])
+        ),
+        content,
+    )
+
+
+def _lines(text: str) -> str:
+    """What is no markup, as it stands."""
+    return f"<div>{escapeHtml(text.strip()).replace(chr(10), '<br>')}</div>"

@@ -42,6 +42,8 @@ class _Page:
     length: int = 0
     in_line: bool = False
     """Whether something stands on the last line."""
+    marked: bool = False
+    """Whether it is the bullet or the number of an item, and nothing else: what comes next stands beside it."""
     kept: list[tuple[int, int]] = field(default_factory=list)
     """Raw spans of preformatted text."""
     headings: list[tuple[int, int, str]] = field(default_factory=list)
@@ -104,19 +106,21 @@ class TextWriter:
         page.length += len(text)
         if text.strip(" "):
             page.in_line = not text.rstrip(" ").endswith("\n")
+            page.marked = page.marked and not text.strip(" \n")
 
     def line(self) -> None:
         """Ends a line: two of them leave an empty one."""
         self.text("\n")
 
     def fresh_line(self) -> None:
-        """Ends the line if anything stands on it."""
-        if self._pages[-1].in_line:
+        """Ends the line if anything stands on it but an item's marker."""
+        if self._pages[-1].in_line and not self._pages[-1].marked:
             self.line()
 
     def paragraph(self) -> None:
-        """Ends a paragraph."""
-        self.text("\n\n")
+        """Ends a paragraph, but none that would hold an item's marker alone."""
+        if not self._pages[-1].marked:
+            self.text("\n\n")
 
     def preformatted(self, text: str) -> None:
         """Lines that keep their indentation and the spaces between their words: code, and what is set like it."""
@@ -191,6 +195,7 @@ class TextWriter:
         self._lists.append(start)
 
     def end_list(self) -> None:
+        self.end_item()
         self._lists.pop()
         if not self._lists:
             self.paragraph()
@@ -201,14 +206,21 @@ class TextWriter:
         yield
         self.end_list()
 
-    def item(self, number: int | None = None) -> None:
-        """Begins an item of the innermost list, with its bullet or its number."""
+    def item(self, marker: str = "") -> None:
+        """Begins an item of the innermost list, with its bullet or its number, or with a marker of its own."""
+        page = self._pages[-1]
+        page.marked = False
         self.fresh_line()
         counted = self._lists[-1] if self._lists else None
         if counted is not None:
-            counted = counted if number is None else number
             self._lists[-1] = counted + 1
-        self.text("- " if counted is None else f"{counted}. ")
+        self.text(marker or ("- " if counted is None else f"{counted}. "))
+        page.marked = not self._in_cell
+
+    def end_item(self) -> None:
+        """Ends an item. The next one, and the end of the list, do too."""
+        self._pages[-1].marked = False
+        self.fresh_line()
 
     def page(self, label: str) -> None:
         """Begins a page: a slide, a sheet, a chapter, a message. The first one names the page that is already there."""

@@ -74,16 +74,16 @@ class TestMarkdown:
         assert document.title == "The handbook"
         assert outline(document) == [
             ((), "Before."),
-            (("Leave",), "Leave\n\nStaff get sixteen weeks of leave."),
+            (("Leave",), "Leave\n\nStaff get sixteen weeks of leave (https://example.org/x)."),
             (("Leave", "Parental"), "Parental\n\n1. first\n2. second\n- nested"),
             (("Leave", "Setext"), "Setext\n\nPart | Price\nP-2041 | 17\n\n# not a heading"),
         ]
 
-    def test_comments_and_embedded_html_are_no_text(self) -> None:
+    def test_comments_and_hidden_html_are_no_text(self) -> None:
         document = markdown.parse(MARKDOWN)
         assert "everything" not in document.text
         assert "instructions" not in document.text
-        assert any("HTML" in warning for warning in document.warnings)
+        assert any("hidden" in warning for warning in document.warnings)
 
     def test_titles_by_precedence(self) -> None:
         assert markdown.parse(b"# A", Hints(title="given", stem="file")).title == "given"

@@ -18,7 +18,7 @@ _BLOCKS = frozenset(
         "address", "article", "aside", "blockquote", "body", "center", "details", "dialog", "dir",
         "div", "dl", "fieldset", "figcaption", "figure", "footer", "form", "frameset", "header",
         "hgroup", "hr", "html", "main", "menu", "nav", "noframes", "ol", "optgroup", "p",
-        "search", "section", "summary", "table", "tbody", "tfoot", "thead", "ul", "legend",
+        "search", "section", "summary", "table", "ul", "legend",
     )
 )
 _PREFORMATTED = frozenset(("pre", "listing", "xmp", "plaintext", "textarea"))
@@ -171,7 +171,8 @@ class _Walk:
                 words = formulas.line(node)
             case _:
                 words = _options(node)
-        self._writer.text(f" {words} ")
+        gap = " " if _after(node)[:1].isalnum() else ""
+        self._writer.text(f" {words}{gap}" if words else gap)
         return True
 
     def _input(self, node: LexborNode) -> bool:
@@ -273,15 +274,14 @@ class _Walk:
             self._writer.paragraph()
 
     def _item(self, node: LexborNode) -> _Close:
-        self._writer.fresh_line()
         inner = self._lists[-1] if self._lists else _List("-", 0)
         if inner.style == "-":
-            self._writer.text("- ")
-            return self._writer.fresh_line
-        number = _number(node.attributes.get("value"), inner.number)
-        inner.number = number + inner.step
-        self._writer.text(f"{_numbered(number, inner.style)}. ")
-        return self._writer.fresh_line
+            self._writer.item("- ")
+        else:
+            number = _number(node.attributes.get("value"), inner.number)
+            inner.number = number + inner.step
+            self._writer.item(f"{_numbered(number, inner.style)}. ")
+        return self._writer.end_item
 
     def _table(self, node: LexborNode) -> _Close:
         data = node.mem_id not in self._survey.layout
