@@ -38,7 +38,7 @@ order by d.id limit %(limit)s"""
 _CHUNK = """
 select c.id, c.document_id, c.section_id, c.ordinal, c.page_start, c.page_end, c.page_label,
        v.title, d.file_name, coalesce(k.name, '') as collection, c.kind, c.published_on,
-       s.path as section_path, c.body, c.char_start, c.char_end, v.sha256, c.token_count
+       s.path as section_path, c.body, c.char_start, c.char_end, v.sha256, c.token_count, v.media_type, c.reading
 from chunks c
 join documents d on d.organization_id = c.organization_id and d.id = c.document_id
 join document_versions v

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from datetime import date
 
-from folio.common.v1 import document_pb2, query_pb2
+from folio.common.v1 import document_pb2, query_pb2, table_pb2
+from folio.formats import MediaType
 from folio.retriever.v1 import retriever_pb2 as pb
 from services.postgres.filters import filter_from
 from services.retriever.catalogue import NamedDocument
@@ -13,6 +14,7 @@ from services.retriever.records import ChunkRecord, DocumentRecord
 from services.retriever.search.hybrid import Found, Hit, Query, Request
 from services.retriever.search.passages import Passage
 from services.retriever.viewing import Region
+from services.rpc import tables
 
 _STATUS = {
     "READY": document_pb2.DOCUMENT_STATUS_READY,
@@ -85,6 +87,8 @@ def chunk(record: ChunkRecord) -> document_pb2.Chunk:
         char_end=record.char_end,
         sha256=record.sha256,
         token_count=record.token_count,
+        page_kind=_page_kind(record.media_type),
+        reading=record.reading,
     )
 
 
@@ -110,6 +114,7 @@ def document(record: DocumentRecord) -> document_pb2.Document:
         updated_at=record.updated_at.isoformat(),
         error=record.error,
         rooftop_id=record.rooftop_id or 0,
+        page_kind=_page_kind(record.media_type),
     )
 
 
@@ -151,7 +156,27 @@ def passage(value: Passage) -> pb.Passage:
         kind=best.kind,
         published_on=_iso(best.published_on),
         collection=best.collection,
+        tables=[tables.pack(table) for table in value.tables],
+        slices=[
+            pb.Slice(char_offset=each.char_offset, length=each.length, char_start=each.char_start)
+            for each in value.slices
+        ]
+        if len(value.slices) > 1
+        else (),
+        page_kind=_page_kind(best.media_type),
+        uncertain=[
+            table_pb2.TextSpan(char_start=start, char_end=end) for start, end in value.uncertain
+        ],
     )
+
+
+def _page_kind(media_type: str) -> "document_pb2.PageKind.ValueType":
+    """What the pages of a file are; unspecified where its format is not one of ours any more."""
+    try:
+        kind = MediaType(media_type).pages_are
+    except ValueError:
+        return document_pb2.PAGE_KIND_UNSPECIFIED
+    return document_pb2.PageKind.Value(f"PAGE_KIND_{kind.name}")
 
 
 def boxes(rectangles: Sequence[document_pb2.Rectangle]) -> list[Box]:

@@ -59,3 +59,5 @@ class ChunkRecord:
     char_end: int
     sha256: str
     token_count: int
+    media_type: str
+    reading: str

@@ -13,6 +13,9 @@ from fpdf import FPDF
 from folio.common.v1 import document_pb2
 from folio.retriever.v1 import retriever_pb2 as pb
 from services.postgres.admin import act_for
+from services.retriever.search.passages import OMITTED
+from services.rpc import tables
+from services.text.tables import Grid
 from tests.conftest import Postgres
 from tests.retriever.conftest import Caller
 
@@ -225,3 +228,63 @@ async def test_documents_are_listed_in_pages_that_neither_repeat_nor_hide(caller
     with pytest.raises(grpc.aio.AioRpcError) as error:
         await caller.stub.ListDocuments(pb.ListDocumentsRequest(page_token="nonsense"), timeout=9)
     assert error.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+
+def parts(rows: int) -> str:
+    """A Markdown file of a long table below some prose."""
+    lines = [
+        f"| PX-{4000 + 7 * row} | valve of {row % 90} mm | {row % 300}.{row % 89:02} |"
+        for row in range(rows)
+    ]
+    head = "| Part number | Name | Price in euros |\n|---|---|---|"
+    return "\n".join(
+        ["# Spare parts\n\nPrices hold until spring.\n", head, *lines, "\n# End\n\nOver."]
+    )
+
+
+def grids(passage: pb.Passage) -> list[Grid]:
+    return [Grid(tables.unpack(table, len(passage.text)), passage.text) for table in passage.tables]
+
+
+async def test_a_short_table_is_read_whole_and_its_cells_are_slices(caller: Caller) -> None:
+    await caller.ingest(parts(5), "parts.md")
+    hits = (await caller.search("valve of 3 mm")).hits
+    passage = (await passages(caller, [hit.chunk.id for hit in hits]))[0]
+    (grid,) = grids(passage)
+    assert not passage.slices
+    assert passage.page_kind == document_pb2.PAGE_KIND_NONE
+    assert [grid.say(cell) for cell in grid.heads] == ["Part number", "Name", "Price in euros"]
+    assert [grid.say(cell) for cell in grid.row(3)] == ["PX-4014", "valve of 2 mm", "2.02"]
+
+
+async def test_rows_far_below_the_head_of_their_table_are_read_with_it(caller: Caller) -> None:
+    await caller.ingest(parts(500), "parts.md")
+    hits = (await caller.search("PX-7010")).hits
+    got = await passages(caller, [hits[0].chunk.id])
+    (passage,) = got
+    (grid,) = grids(passage)
+    row = 1 + (7010 - 4000) // 7
+    assert passage.token_count <= 2000
+    assert "Prices hold until spring." in passage.text
+    assert [grid.say(cell) for cell in grid.heads] == ["Part number", "Name", "Price in euros"]
+    assert next(grid.say(cell) for cell in grid.row(row)) == "PX-7010"
+    assert row not in (grid.rows[0], grid.rows[-1])
+    chunk = passage.hits[0]
+    head, rest = passage.slices
+    assert (head.char_offset, head.char_start) == (0, passage.char_start)
+    assert passage.text[rest.char_offset :] in chunk.body or chunk.body in passage.text
+    start = chunk.char_start - rest.char_start + rest.char_offset
+    assert passage.text[start : start + len(chunk.body)] == chunk.body
+    assert passage.text[head.length : rest.char_offset] == OMITTED
+
+
+async def test_hits_all_over_a_long_table_are_one_passage(caller: Caller) -> None:
+    await caller.ingest(parts(500), "parts.md")
+    ids = [(await caller.search(f"PX-{number}")).hits[0].chunk.id for number in (7010, 4700, 5890)]
+    (passage,) = await passages(caller, ids)
+    assert {hit.id for hit in passage.hits} == set(ids)
+    names = {
+        grid.say(cell) for grid in grids(passage) for row in grid.rows for cell in grid.names(row)
+    }
+    assert names >= {"PX-7010", "PX-4700", "PX-5890"}
+    assert passage.token_count <= 2000
