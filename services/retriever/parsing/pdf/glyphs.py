@@ -7,7 +7,9 @@ import ctypes
 import math
 import re
 from array import array
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as c
@@ -17,6 +19,9 @@ from services.retriever.parsing.pdf.geometry import Frame, Rectangle
 _BOLD_NAME = re.compile(r"bold|black|heavy|demi|-medi|cmbx|sfbx", re.IGNORECASE)
 _BOLD_WEIGHT = 650
 _LIGHT, _FAINT = 230, 25  # Of 255: the least of red, green and blue; opacity.
+SLANTED = 4
+_SLANT = 5.0  # Degrees.
+_DESCENT = 0.22  # Of a line's height, where only boxes are known.
 _UNSEEN_MODES = (c.FPDF_TEXTRENDERMODE_INVISIBLE, c.FPDF_TEXTRENDERMODE_CLIP)
 
 
@@ -35,13 +40,26 @@ class Glyphs:
     """One entry per pdfium character index; `boxes` holds four floats for each.
 
     `runs` are (start, end, style): successive characters of one text object. Characters that pdfium made up (line
-    ends, some spaces) belong to the run before them.
+    ends, some spaces) belong to the run before them. `turns` are quarter turns counter-clockwise in user space, SLANTED
+    for any other angle; `baselines` say how far down the lines of such text a character stands, in points (for upright
+    text minus its y). Without them all text is upright and stands a bit above the bottom of its boxes.
     """
 
     frame: Frame
     chars: list[str]
     boxes: "array[float]"
     runs: list[tuple[int, int, Style]]
+    turns: bytearray = field(default_factory=bytearray)
+    baselines: "array[float]" = field(default_factory=lambda: array("f"))
+
+    def __post_init__(self) -> None:
+        if not self.turns:
+            self.turns.extend(bytes(len(self.chars)))
+            tops, bottoms = self.boxes[3::4], self.boxes[1::4]
+            self.baselines.extend(
+                -bottom - _DESCENT * (top - bottom)
+                for top, bottom in zip(tops, bottoms, strict=True)
+            )
 
     def box(self, index: int) -> Rectangle:
         """The character's box in user space, as high as its line."""
@@ -67,54 +85,86 @@ def read(page: pdfium.PdfPage) -> Glyphs:
     try:
         raw = textpage.raw
         count = max(0, c.FPDFText_CountChars(raw))
-        chars = [chr(code & 0x1FFFFF if code < 0x110000 else 0xFFFD) for code in _codes(raw, count)]
-        return Glyphs(frame_of(page), chars, _boxes(raw, count), _runs(raw, count))
+        address = ctypes.cast(raw, ctypes.c_void_p).value
+        # One call per character and no Python in between: pages have thousands.
+        codes = map(_unicode, repeat(address), range(count))
+        chars = [chr(code & 0x1FFFFF) if code < 0x110000 else "\ufffd" for code in codes]
+        found = Glyphs(
+            frame_of(page),
+            chars,
+            _boxes(address, count),
+            [],
+            bytearray(count),
+            array("f", bytes(4 * count)),
+        )
+        _Runs(raw, found).read(list(map(_object, repeat(address), range(count))))
+        return found
     finally:
         textpage.close()
 
 
-def _codes(raw: c.FPDF_TEXTPAGE, count: int) -> list[int]:
-    code = c.FPDFText_GetUnicode
-    return [code(raw, index) for index in range(count)]
+def _fast(function: object, result: type, *arguments: type) -> Callable[..., int]:
+    """A C function with plain addresses for arguments, and without releasing the interpreter for each call."""
+    address = ctypes.cast(function, ctypes.c_void_p).value  # type: ignore[arg-type]
+    return ctypes.PYFUNCTYPE(result, *arguments)(address or 0)
 
 
-def _boxes(raw: c.FPDF_TEXTPAGE, count: int) -> "array[float]":
-    boxes = array("f", bytes(16 * count))
-    rectangle = c.FS_RECTF()
-    measure = c.FPDFText_GetLooseCharBox
-    for index in range(count):
-        if measure(raw, index, rectangle):
-            at = 4 * index
-            boxes[at] = rectangle.left
-            boxes[at + 1] = rectangle.bottom
-            boxes[at + 2] = rectangle.right
-            boxes[at + 3] = rectangle.top
+_unicode = _fast(c.FPDFText_GetUnicode, ctypes.c_uint, ctypes.c_void_p, ctypes.c_int)
+_object = _fast(c.FPDFText_GetTextObject, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+_loose_box = _fast(
+    c.FPDFText_GetLooseCharBox, ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p
+)
+
+
+def _boxes(address: int | None, count: int) -> "array[float]":
+    # An FS_RECTF holds left, top, right and bottom.
+    measured = (ctypes.c_float * (4 * count))()
+    start = ctypes.addressof(measured)
+    for _ in map(_loose_box, repeat(address), range(count), range(start, start + 16 * count, 16)):
+        pass
+    boxes = array("f")
+    boxes.frombytes(bytes(measured))
+    boxes[1::4], boxes[3::4] = boxes[3::4], boxes[1::4]
     return boxes
 
 
-def _runs(raw: c.FPDF_TEXTPAGE, count: int) -> list[tuple[int, int, Style]]:
-    """Successive characters of one style; light text object by object, for its surroundings decide."""
-    styles = _Styles(raw)
-    runs: list[tuple[int, int, Style]] = []
-    object_of, address_of = c.FPDFText_GetTextObject, ctypes.addressof
-    current, start = 0, 0
-    style: Style | None = None
-    for index in range(count):
-        pointer = object_of(raw, index)
-        address = address_of(pointer.contents) if pointer else 0
-        if address == 0 or address == current:
-            continue
-        current = address
-        found = styles.of(index, pointer)
-        if found is style and not found.light:
-            continue
+class _Runs:
+    """Fills in runs, turns and baselines of a page, text object by text object."""
+
+    def __init__(self, raw: c.FPDF_TEXTPAGE, found: Glyphs) -> None:
+        self._styles = _Styles(raw)
+        self._found = found
+
+    def read(self, objects: Sequence[int | None]) -> None:
+        """`objects` are the addresses of the characters' text objects; 0 or None where pdfium made one up."""
+        runs = self._found.runs
+        style: Style | None = None
+        start = current = 0
+        begun = 0
+        for index, address in enumerate(objects):
+            if not address or address == current:
+                continue
+            if current:
+                self._place(begun, index)
+            current, begun = address, index
+            found = self._styles.of(index, ctypes.cast(address, c.FPDF_PAGEOBJECT))
+            # Light text stays object by object, for its surroundings decide.
+            if found is style and not found.light:
+                continue
+            if style is not None:
+                runs.append((start, index, style))
+                start = index
+            style = found
         if style is not None:
-            runs.append((start, index, style))
-            start = index
-        style = found
-    if style is not None:
-        runs.append((start, count, style))
-    return runs
+            self._place(begun, len(objects))
+            runs.append((start, len(objects), style))
+
+    def _place(self, start: int, end: int) -> None:
+        turn, baseline = self._styles.place
+        length = end - start
+        if turn:
+            self._found.turns[start:end] = bytes((turn,)) * length
+        self._found.baselines[start:end] = array("f", (baseline,)) * length
 
 
 class _Styles:
@@ -124,7 +174,10 @@ class _Styles:
         self._raw = raw
         self._matrix = c.FS_MATRIX()
         self._colour = tuple(ctypes.c_uint(0) for _ in range(4))
+        self._x, self._y = ctypes.c_double(), ctypes.c_double()
         self._bold: dict[int, bool] = {}
+        self.place = (0, 0.0)
+        """The turn and the baseline of the text object that was read last."""
         self._known: dict[tuple[float, bool, bool, bool], Style] = {}
 
     def of(self, index: int, text_object: c.FPDF_PAGEOBJECT) -> Style:
@@ -133,6 +186,8 @@ class _Styles:
         scale = 1.0
         if c.FPDFText_GetMatrix(self._raw, index, matrix):
             scale = math.hypot(matrix.c, matrix.d) or math.hypot(matrix.a, matrix.b)
+        c.FPDFText_GetCharOrigin(self._raw, index, self._x, self._y)
+        self.place = _placed(matrix, self._x.value, self._y.value)
         size = abs(c.FPDFText_GetFontSize(self._raw, index) * scale)
         red, green, blue, alpha = self._colour
         light = False
@@ -162,3 +217,12 @@ class _Styles:
             bold = bool(named) or c.FPDFText_GetFontWeight(self._raw, index) >= _BOLD_WEIGHT
             self._bold[address] = bold
         return bold
+
+
+def _placed(matrix: c.FS_MATRIX, x: float, y: float) -> tuple[int, float]:
+    angle = math.degrees(math.atan2(matrix.b, matrix.a))
+    turn = round(angle / 90)
+    if abs(angle - 90 * turn) > _SLANT:
+        return SLANTED, -y
+    turn %= 4
+    return turn, (-y, x, y, -x)[turn]
