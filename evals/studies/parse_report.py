@@ -171,8 +171,7 @@ def _time(path: Path) -> Iterator[str]:
             start = step("the same again, and characters, boxes, styles", start)
             unseen = hidden.find(page, found)
             start = step("hidden text", start)
-            lines = layout.lines(found, unseen.flags)
-            layout.paragraph_starts(found, lines)
+            layout.lines(found, unseen.flags)
             step("lines and paragraphs", start)
             page.close()
     steps = time.process_time() - whole

@@ -18,6 +18,7 @@ _OTHER_UNIT = re.compile(
     r"(?:\d\s?|/\s?|\bper\s|\bsquare\s|\bcubic\s)(?:in|s|sec|min|h|hr|kg|mg|g|mol|[lLKCAVWJNTg]|Pa|Hz|px)$"
 )
 _VARIABLE = re.compile(r"(?:^|[^A-Za-z0-9])[A-Za-z\u0391-\u03c9]$")
+_LETTERS = tuple("TNnkxtijmp")  # Of exponents; others mark notes.
 _FORMULA = re.compile(
     r"\((?=[^()]*[-+*/\u00d7·])(?:[A-Za-z\u0391-\u03c9]{1,2}|[\d\s.,^_*/\u00d7·+-])+\)$"
 )
@@ -25,9 +26,11 @@ _ORDINAL = re.compile(
     r"st|nd|rd|th|er|re|e|o|os|as|[èe]me|i[èe]me|nde?|te[nrs]?|ste[nrs]?|[ºª]", re.I
 )
 _COUNTED = re.compile(r"(?:^|[^\d.,])\d{1,4}$|[^A-Za-z][ijkmnNxXVI]{1,6}$|^[ijkmnN]$")
-_ABBREVIATION = re.compile(r"(?:^|[^A-Za-z])[A-Z][a-z]?$")
+_ABBREVIATED = re.compile(r"(?:^|[^A-Za-z])[A-Z]$")
+_ABBREVIATION = re.compile(r"os?|rs?|mes?|lles?|gr|ts?")
+_COMPOUND = re.compile(r"(?:^|[^A-Za-z])(?:[A-Z][a-z]?\d*)+$|[)\]]$")
 _NOTE = re.compile(
-    r"[\[(]?(?:\d{1,3}(?:-\d{1,3})?|[A-Za-z]{1,2}|[ivx]{1,5}|[*†‡§¶#‖\u204e\u2217]{1,4})[\])]?"
+    r"[\[(]?(?:\d{1,3}(?:-\d{1,3})?|[A-Za-z]{1,2}|[ivx]{1,5}|[*+†‡§¶#‖\u204e\u2217]{1,4})[\])]?"
 )
 _BETWEEN_NOTES = re.compile(r"\s*[,;]\s*|\s+|\s*&\s*")
 _NOTES_CHARS = 24
@@ -75,7 +78,7 @@ def _raised(base: str, words: str, after: str, inside: bool) -> str:
         return f"^{words}"
     if _COUNTED.search(base) and _ORDINAL.fullmatch(words):
         return words
-    if _ABBREVIATION.search(base) and words.isalpha() and words.islower() and words != "a":
+    if _ABBREVIATED.search(base) and _ABBREVIATION.fullmatch(words):
         return words  # N with a raised o, M with lle.
     if not base and inside and words.isdigit() and _ISOTOPE.match(after):
         return words
@@ -91,13 +94,13 @@ def _is_power(base: str, words: str) -> bool:
     if _NEGATIVE.fullmatch(words):
         return base[-1].isalnum() or base[-1] == ")"
     if _CHARGE.fullmatch(words):
-        return base[-1].isalnum() or base[-1] in ")]"
+        return _COMPOUND.search(base) is not None
     if words.isdigit() and _TEN.search(base):
         return True
     if words in ("2", "3") and (_LENGTH.search(base) or _OTHER_UNIT.search(base)):
         return True
     if _VARIABLE.search(base):
-        return words in ("2", "3", "4") or (words.isalpha() and not _ORDINAL.fullmatch(words))
+        return words in ("2", "3", "4") or words in _LETTERS
     return bool(_FORMULA.search(base))
 
 

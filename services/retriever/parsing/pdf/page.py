@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import pypdfium2 as pdfium
 
-from services.retriever.parsing.pdf import glyphs, hidden, layout
+from services.retriever.parsing.pdf import glyphs, hidden, inline, layout
 from services.retriever.parsing.pdf.glyphs import Glyphs
+from services.retriever.parsing.pdf.segments import HYPHEN
 from services.retriever.parsing.text import LINE_HYPHEN, clean, position
 from services.retriever.places import FULL
 
@@ -16,8 +17,9 @@ from services.retriever.places import FULL
 class Line:
     """Characters start..end of a page's text; the rectangle in points on the page as shown.
 
-    `size` and `bold` are those of most of its characters. `begins`: a paragraph starts here; `alone`: one that ends
-    here as well.
+    `size` and `bold` are those of most of its characters. `column`: lines of one column stand below each other.
+    `begins`: a paragraph starts here; `alone`: one that ends here as well. `aside`: sideways, slanted or laid over the
+    text, as stamps and watermarks are.
     """
 
     start: int
@@ -28,8 +30,10 @@ class Line:
     bottom: float
     size: float
     bold: bool
+    column: int
     begins: bool
     alone: bool
+    aside: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,8 +64,8 @@ def read_page(document: pdfium.PdfDocument, index: int) -> PageText:
     finally:
         page.close()
     lines = layout.lines(found, unseen.flags)
-    raw = _Raw(found, unseen.flags)
-    raw.write(lines, layout.paragraph_starts(found, lines))
+    raw = _Raw(found)
+    raw.write(lines)
     count = sum(flag and char > " " for flag, char in zip(unseen.flags, found.chars, strict=True))
     return raw.finish(count, unseen.text_layer)
 
@@ -69,27 +73,23 @@ def read_page(document: pdfium.PdfDocument, index: int) -> PageText:
 class _Raw:
     """Raw text under composition: characters, and the glyph that each of them is (-1: none)."""
 
-    def __init__(self, found: Glyphs, unseen: Sequence[int]) -> None:
+    def __init__(self, found: Glyphs) -> None:
         self._glyphs = found
-        self._unseen = unseen
         self._chars: list[str] = []
         self._sources: list[int] = []
-        self._lines: list[tuple[int, int, layout.Line, bool, bool]] = []
+        self._lines: list[tuple[int, int, layout.Line, bool]] = []
 
-    def write(self, lines: Sequence[layout.Line], paragraphs: set[int]) -> None:
-        """Lines in their order; those whose start is among `paragraphs` begin one."""
-        seen = [line for line in lines if line.box is not None]
-        for at, line in enumerate(seen):
-            begins = line.start in paragraphs
-            ends = at + 1 == len(seen) or seen[at + 1].start in paragraphs
+    def write(self, lines: Sequence[layout.Line]) -> None:
+        """Lines in their order."""
+        for at, line in enumerate(lines):
             if at:
-                self._break(begins)
+                self._break(line.begins)
             start = len(self._chars)
-            for glyph in range(line.start, line.end):
-                if not self._unseen[glyph] or self._glyphs.chars[glyph] <= " ":
-                    self._chars.append(self._glyphs.chars[glyph])
-                    self._sources.append(glyph)
-            self._lines.append((start, len(self._chars), line, begins, begins and ends))
+            chars, sources = inline.write(line.row, self._glyphs.chars)
+            self._chars += chars
+            self._sources += sources
+            ends = at + 1 == len(lines) or lines[at + 1].begins
+            self._lines.append((start, len(self._chars), line, ends))
 
     def finish(self, hidden_chars: int, text_layer: bool) -> PageText:
         """The clean text."""
@@ -101,9 +101,9 @@ class _Raw:
             if source >= 0 and char > " ":
                 boxes[4 * at : 4 * at + 4] = places[4 * source : 4 * source + 4]
         lines = []
-        for start, end, line, begins, alone in self._lines:
+        for start, end, line, ends in self._lines:
             start, end = position(cleaned.sources, start), position(cleaned.sources, end)
-            if start < end and line.box is not None:
+            if start < end:
                 box = line.box
                 lines.append(
                     Line(
@@ -115,8 +115,10 @@ class _Raw:
                         box.bottom,
                         line.size,
                         line.bold,
-                        begins,
-                        alone,
+                        line.block,
+                        line.begins,
+                        line.begins and ends,
+                        line.aside,
                     )
                 )
         return PageText(
@@ -131,7 +133,7 @@ class _Raw:
 
     def _break(self, paragraph: bool) -> None:
         """Ends a line. A hyphen at its end and the line's end are one character, if a word may go on."""
-        if self._chars and self._chars[-1] == layout.PDFIUM_HYPHEN:
+        if self._chars and self._chars[-1] == HYPHEN:
             self._chars[-1] = "-" if paragraph else LINE_HYPHEN
             if not paragraph:
                 return

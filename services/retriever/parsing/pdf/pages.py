@@ -170,7 +170,7 @@ class _Reader:
 def _text_lines(page: PageText, index: int, start: int) -> Iterator[TextLine]:
     for line in page.lines:
         words = page.text[line.start : line.end].strip()
-        if words:
+        if words and not line.aside:
             yield TextLine(
                 offset=start + line.start,
                 text=words,

@@ -1,0 +1,175 @@
+"""Segments: characters of a PDF page that follow each other on one line without a wide gap.
+
+Coordinates are those of the direction that the text is written in: x along the line, y down from line to line.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from services.retriever.parsing.pdf.glyphs import Glyphs, Style
+
+HYPHEN = "\x02"  # What pdfium puts for a hyphen at a line's end and the line break behind it.
+_WIDE = 0.75  # Of the size: a gap that ends a segment. Word spaces are about a quarter, gutters one and more.
+_BACK = 0.6  # Of the size: how far a letter may reach back over the one before it.
+_APART = 0.14  # Of the size: a gap with which words are apart, where pdfium does not tell.
+_SHIFT = 0.5  # Of the size: how far a raised or lowered character may stand from its line.
+_SAME_BASELINE = 0.06
+ASCENT, DESCENT = 0.75, 0.2  # Of the size: what letters take above and below their baseline.
+_RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+
+
+@dataclass(slots=True)
+class Piece:
+    """Glyphs of one style on one baseline."""
+
+    style: Style
+    baseline: float
+    glyphs: list[int]
+    x0: float
+    x1: float
+
+
+@dataclass(slots=True)
+class Segment:
+    """One or more pieces. `size`, `baseline` and `bold` are those of most of its characters."""
+
+    number: int
+    turn: int
+    pieces: list[Piece]
+    x0: float
+    x1: float
+    text: str = ""
+    size: float = 0.0
+    baseline: float = 0.0
+    bold: bool = False
+    rtl: bool = False
+    y0: float = 0.0
+    y1: float = 0.0
+
+    def close(self, chars: Sequence[str]) -> None:
+        """Fills in what follows from the pieces."""
+        pieces = self.pieces
+        main = pieces[0]
+        if len(pieces) > 1:
+            main = max(pieces, key=lambda piece: len(piece.glyphs) * piece.style.size)
+            bold = sum(len(piece.glyphs) for piece in pieces if piece.style.bold)
+            self.bold = 2 * bold > sum(len(piece.glyphs) for piece in pieces)
+        else:
+            self.bold = main.style.bold
+        self.size, self.baseline = main.style.size, main.baseline
+        self.y0 = self.baseline - ASCENT * self.size
+        self.y1 = self.baseline + DESCENT * self.size
+        self.text = "".join(["".join([chars[glyph] for glyph in piece.glyphs]) for piece in pieces])
+        self.rtl = 2 * len(_RTL.findall(self.text)) > len(self.text)
+
+
+def of(glyphs: Glyphs, unseen: Sequence[int]) -> list[Segment]:
+    """The visible segments of a page in pdfium's order."""
+    return _Reader(glyphs, unseen).read()
+
+
+def axes(glyphs: Glyphs, turn: int) -> tuple[Sequence[float], Sequence[float]]:
+    """The start and the end of every glyph along lines of this turn."""
+    boxes = glyphs.boxes
+    match turn:
+        case 1:
+            return boxes[1::4], boxes[3::4]
+        case 2:
+            return [-x for x in boxes[2::4]], [-x for x in boxes[0::4]]
+        case 3:
+            return [-y for y in boxes[3::4]], [-y for y in boxes[1::4]]
+        case _:
+            return boxes[0::4], boxes[2::4]
+
+
+class _Reader:
+    """Goes through the characters once. Pages have thousands, so it calls little for each."""
+
+    def __init__(self, glyphs: Glyphs, unseen: Sequence[int]) -> None:
+        self._glyphs = glyphs
+        self._unseen = unseen
+        self._segments: list[Segment] = []
+        self._segment: Segment | None = None
+        self._last = 0.0  # Where the last character ends.
+        self._space = -1  # The space behind it.
+        self._broken = True  # Whether pdfium began a line behind it.
+        self._mixed = False  # Whether that line has text from right to left.
+
+    def read(self) -> list[Segment]:
+        chars, turns, baselines = self._glyphs.chars, self._glyphs.turns, self._glyphs.baselines
+        by_turn = {turn: axes(self._glyphs, turn) for turn in set(turns)}
+        unseen = self._unseen
+        turn = -1
+        starts: Sequence[float] = ()
+        ends: Sequence[float] = ()
+        for first, end, style in self._glyphs.runs:
+            for index in range(first, end):
+                char = chars[index]
+                if (char <= " " and char != HYPHEN) or char == "\xa0":
+                    if char in "\r\n":
+                        self._broken, self._mixed = True, False
+                    else:
+                        self._space = index
+                    continue
+                if unseen[index]:
+                    continue
+                if turns[index] != turn:
+                    turn = turns[index]
+                    starts, ends = by_turn[turn]
+                    self._segment = None
+                if char >= "\u0590" and _RTL.match(char):
+                    self._mixed = True
+                self._add(index, style, turn, starts[index], ends[index], baselines[index])
+                if char == HYPHEN:
+                    self._broken, self._mixed = True, False
+        texts = [*chars, " "]  # The last one for -1.
+        for segment in self._segments:
+            segment.close(texts)
+        return self._segments
+
+    def _add(
+        self, index: int, style: Style, turn: int, x0: float, x1: float, baseline: float
+    ) -> None:
+        segment = self._segment
+        if segment is None or not self._follows(segment, style, x0, x1, baseline):
+            piece = Piece(style, baseline, [index], x0, x1)
+            segment = self._segment = Segment(len(self._segments), turn, [piece], x0, x1)
+            self._segments.append(segment)
+        else:
+            piece = segment.pieces[-1]
+            size = style.size
+            if self._space >= 0:
+                piece.glyphs.append(self._space)
+            elif self._broken and x0 - self._last > _APART * size:
+                piece.glyphs.append(-1)
+            off = baseline - piece.baseline
+            if style is piece.style and -_SAME_BASELINE * size <= off <= _SAME_BASELINE * size:
+                piece.glyphs.append(index)
+                if x1 > piece.x1:
+                    piece.x1 = x1
+            else:
+                segment.pieces.append(Piece(style, baseline, [index], x0, x1))
+            if x1 > segment.x1:
+                segment.x1 = x1
+            if x0 < segment.x0:
+                segment.x0 = x0
+        self._last, self._space, self._broken = x1, -1, False
+
+    def _follows(
+        self, segment: Segment, style: Style, x0: float, x1: float, baseline: float
+    ) -> bool:
+        """Whether a character goes on from the segment."""
+        size = segment.pieces[-1].style.size
+        if style.size > size:
+            size = style.size
+        gap = x0 - self._last
+        if self._mixed:
+            gap = max(x0 - segment.x1, segment.x0 - x1, 0.0)
+        if not -_BACK * size <= gap <= _WIDE * size:
+            return False
+        off = abs(baseline - segment.pieces[-1].baseline)
+        if off <= _SAME_BASELINE * size:
+            return True
+        first = segment.pieces[0]
+        return abs(baseline - first.baseline) <= _SHIFT * max(first.style.size, style.size)
