@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from services.retriever.parsing.pdf.glyphs import Glyphs
-from services.retriever.parsing.pdf.layout import PDFIUM_HYPHEN
 from services.retriever.parsing.pdf.rules import Rules
+from services.retriever.parsing.pdf.segments import HYPHEN
 
 _CURRENCY = r"(?:US|CA|AU|HK|NZ|[CAR])?[$€£¥₹]|Rs\.?|EUR|USD|GBP|CHF|INR"
 _SIGN = "[-+\u2010\u2011\u2012\u2013\u2014\u2212]"
@@ -164,7 +164,7 @@ def words_of(glyphs: Glyphs, unseen: Sequence[int]) -> list[Word]:
     for index, char in enumerate(glyphs.chars):
         while run is not None and index >= run[1]:
             run = next(styles, None)
-        seen = (char > " " and char != "\xa0") or char == PDFIUM_HYPHEN
+        seen = (char > " " and char != "\xa0") or char == HYPHEN
         if not seen or unseen[index]:
             found += _words(letters)
             letters = []
@@ -179,7 +179,7 @@ def words_of(glyphs: Glyphs, unseen: Sequence[int]) -> list[Word]:
         style = run[2] if run is not None and index >= run[0] else None
         size = style.size if style and style.size > 0 else (bottom - top) * 0.85
         letter = _Letter(
-            "-" if char == PDFIUM_HYPHEN else char,
+            "-" if char == HYPHEN else char,
             left,
             top,
             right,
