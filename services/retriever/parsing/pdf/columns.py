@@ -53,12 +53,17 @@ def rows(segments: Iterable[Segment]) -> list[Row]:
         size = segment.size
         best: Row | None = None
         nearest = _INFINITE
-        for baseline, row_size, row in found:
+        for baseline, row_size, row in found if segment.area < 0 else ():
             off = abs(segment.baseline - baseline)
             reach = _ON_ROW * row_size
             if size < 0.8 * row_size:  # It may be raised.
                 reach = min(_RAISED * row_size, 0.9 * size)
-            if off <= reach and off < nearest and (off < 0.1 * size or not _covers(row, segment)):
+            if (
+                off <= reach
+                and off < nearest
+                and (off < 0.1 * size or not _covers(row, segment))
+                and row[0].area < 0
+            ):
                 best, nearest = row, off
         if best is None:
             found.append((segment.baseline, size, [segment]))

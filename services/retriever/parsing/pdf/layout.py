@@ -1,28 +1,25 @@
 """The lines of a PDF page in reading order and its paragraphs, from where its characters stand."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from statistics import median
 
 from services.retriever.documents import Box
-from services.retriever.parsing.pdf import columns, segments
-from services.retriever.parsing.pdf.columns import SENTENCE_ENDS, Block, Row
+from services.retriever.parsing.pdf import columns, paragraphs, segments
+from services.retriever.parsing.pdf.columns import Block, Row
 from services.retriever.parsing.pdf.glyphs import SLANTED, Glyphs
 from services.retriever.parsing.pdf.segments import Piece, Segment
 
-_BULLETS = frozenset("•◦▪▸‣●○■□\u2013\u2014*·\uf0b7\uf0a7")
 _OVERLAY_SIZE = 1.8  # Times the usual size: text that lies over other text is a watermark.
-_OWN_STEPS = 5  # Lines from which a block's own distance of lines counts.
-_FULL = 0.8  # Of its column's width: a line that was broken where the column ends.
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """A line of text; `box` in points on the page as shown.
 
-    `size` and `bold` are those of most of its characters. `begins`: a paragraph starts here. `block`: lines of one
+    `area`: this is no line but a part of the page that somebody else reads, of this index. `size` and `bold` are those
+    of most of its characters. `begins`: a paragraph starts here. `block`: lines of one
     block stand below each other. `aside`: sideways, slanted or laid over the text, as stamps and watermarks are.
     """
 
@@ -33,13 +30,18 @@ class Line:
     begins: bool
     block: int
     aside: bool
+    area: int = -1
 
 
-def lines(glyphs: Glyphs, unseen: Sequence[int]) -> list[Line]:
-    """The visible lines of a page in reading order."""
+def lines(glyphs: Glyphs, unseen: Sequence[int], areas: Sequence[Box] = ()) -> list[Line]:
+    """The visible lines of a page in reading order.
+
+    `areas`, in points as shown, are read by somebody else: their characters are marked in `unseen`, and each has one
+    line without text in its place.
+    """
     found = segments.of(glyphs, unseen)
     if not found:
-        return []
+        return [_area_line(at, areas, at, []) for at in range(len(areas))]
     written = Counter[int]()
     for segment in found:
         written[segment.turn] += len(segment.text)
@@ -49,13 +51,57 @@ def lines(glyphs: Glyphs, unseen: Sequence[int]) -> list[Line]:
     laid: list[Line] = []
     for turn in sorted(written, key=lambda turn: (turn != main, turn)):
         drawn = [segment for segment in found if segment.turn == turn]
+        if turn == main:
+            drawn += _placeholders(glyphs, drawn, turn, areas)
         laid += _laid(
-            glyphs, drawn, turn, aside=turn != main, first=laid[-1].block + 1 if laid else 0
+            glyphs,
+            drawn,
+            turn,
+            aside=turn != main,
+            first=laid[-1].block + 1 if laid else 0,
+            areas=areas,
         )
     return laid
 
 
-def _laid(glyphs: Glyphs, drawn: list[Segment], turn: int, aside: bool, first: int) -> list[Line]:
+def _placeholders(
+    glyphs: Glyphs, drawn: Sequence[Segment], turn: int, areas: Sequence[Box]
+) -> list[Segment]:
+    size = median(segment.size for segment in drawn)
+    found = []
+    for at, area in enumerate(areas):
+        x0, y0, x1, y1 = _along(glyphs, area, turn)
+        # Drawn, as far as one can tell, before what begins behind it.
+        number = sum(segment.y0 < y0 for segment in drawn)
+        baseline = y0 + segments.ASCENT * size
+        found.append(
+            Segment(number, turn, [], x0, x1, size=size, baseline=baseline, y0=y0, y1=y1, area=at)
+        )
+    return found
+
+
+def _along(glyphs: Glyphs, box: Box, turn: int) -> tuple[float, float, float, float]:
+    """A box on the page as shown, in the coordinates of text of this turn."""
+    frame = glyphs.frame
+    width, height = frame.size
+    left, right = box.left / width, box.right / width
+    top, bottom = box.top / height, box.bottom / height
+    across, up = frame.right - frame.left, frame.top - frame.bottom
+    x0, y0, x1, y1 = {
+        90: (top, left, bottom, right),
+        180: (1 - right, top, 1 - left, bottom),
+        270: (1 - bottom, 1 - right, 1 - top, 1 - left),
+    }.get(frame.rotation, (left, 1 - bottom, right, 1 - top))
+    x0, x1 = frame.left + x0 * across, frame.left + x1 * across
+    y0, y1 = frame.bottom + y0 * up, frame.bottom + y1 * up
+    if turn == SLANTED:
+        turn = 0
+    return ((x0, -y1, x1, -y0), (y0, x0, y1, x1), (-x1, y0, -x0, y1), (-y1, -x1, -y0, -x0))[turn]
+
+
+def _laid(
+    glyphs: Glyphs, drawn: list[Segment], turn: int, aside: bool, first: int, areas: Sequence[Box]
+) -> list[Line]:
     if turn == SLANTED:
         flow: list[Block] = []
         over = drawn
@@ -63,13 +109,21 @@ def _laid(glyphs: Glyphs, drawn: list[Segment], turn: int, aside: bool, first: i
         drawn = _with_initials(drawn)
         over = _overlays(drawn)
         flow = columns.blocks([s for s in drawn if s not in over], *_edges(glyphs, turn))
-    flow_lines = _paragraphs(flow, glyphs, first, aside)
+    flow_lines = [
+        [_line(glyphs, row, first + at, aside, areas) for row in block.rows]
+        for at, block in enumerate(flow)
+    ]
+    begin = paragraphs.begin(flow_lines, [block.continues for block in flow])
     first += len(flow)
     over_lines = [
-        _line(glyphs, [segment], begins=True, block=first + at, aside=True)
+        replace(_line(glyphs, [segment], first + at, True), begins=True)
         for at, segment in enumerate(over)
     ]
-    return flow_lines + over_lines
+    flowing = [line for block in flow_lines for line in block]
+    return [
+        replace(line, begins=True) if starts else line
+        for line, starts in zip(flowing, begin, strict=True)
+    ] + over_lines
 
 
 def _with_initials(drawn: list[Segment]) -> list[Segment]:
@@ -131,82 +185,18 @@ def _edges(glyphs: Glyphs, turn: int) -> tuple[float, float]:
     )[turn]
 
 
-def _paragraphs(flow: Sequence[Block], glyphs: Glyphs, first: int, aside: bool) -> list[Line]:
-    found: list[Line] = []
-    steps = [_steps(block.rows) for block in flow]
-    usual = median(step for block in steps for step in block) if any(steps) else 0.0
-    above: Line | None = None
-    full = False  # The last line of the block before.
-    for at, (block, own) in enumerate(zip(flow, steps, strict=True)):
-        step = median(own) if len(own) >= _OWN_STEPS else usual
-        right = max((segment.x1 for row in block.rows for segment in row), default=0.0)
-        left = min((segment.x0 for row in block.rows for segment in row), default=0.0)
-        for index, row in enumerate(block.rows):
-            line = _line(glyphs, row, begins=False, block=first + at, aside=aside)
-            if above is None:
-                begins = True
-            elif index:
-                begins = _breaks(above, line, step)
-            else:
-                begins = not (block.continues and _goes_on(above, line, full))
-            found.append(replace(line, begins=begins))
-            above = found[-1]
-        if above is not None:
-            end = max(segment.x1 for segment in above.row)
-            full = end - left > _FULL * (right - left)
-    return found
-
-
-def _steps(rows: Sequence[Row]) -> list[float]:
-    return [
-        _main(below).baseline - _main(above).baseline
-        for above, below in pairwise(rows)
-        if _same_size(_main(above).size, _main(below).size)
-        and _main(below).baseline > _main(above).baseline
-    ]
-
-
-def _main(row: Row) -> Segment:
-    return row[0] if len(row) == 1 else max(row, key=lambda segment: len(segment.text))
-
-
-def _breaks(above: Line, line: Line, usual: float) -> bool:
-    """Whether a paragraph begins with a line of the same block."""
-    first, last = _edge(line.row[0].text), _edge(reversed(above.row[-1].text))
-    if not _same_size(above.size, line.size) or above.bold != line.bold or first in _BULLETS:
-        return True
-    step = _main(line.row).baseline - _main(above.row).baseline
-    if step <= 0:
-        # Up again, in lines that stay as they were drawn. A sentence may go on there.
-        return not first.islower()
-    if step > usual + 0.45 * line.size:
-        return True
-    indent = line.row[0].x0 - above.row[0].x0
-    return last in SENTENCE_ENDS and 0.9 * line.size < indent < 6 * line.size
-
-
-def _goes_on(above: Line, line: Line, full: bool) -> bool:
-    """Whether a sentence goes on from the end of one column to the top of the next."""
-    first, last = _edge(line.row[0].text), _edge(reversed(above.row[-1].text))
-    if not _same_size(above.size, line.size) or above.bold != line.bold or first in _BULLETS:
-        return False
-    return last not in SENTENCE_ENDS and (first.islower() or (full and first.isalnum()))
-
-
-def _edge(chars: Iterator[str] | str) -> str:
-    return next((char for char in chars if char > " "), " ")
-
-
-def _same_size(size: float, other: float) -> bool:
-    return abs(size - other) <= 0.1 * max(size, other)
-
-
-def _line(glyphs: Glyphs, row: Row, begins: bool, block: int, aside: bool) -> Line:
+def _line(glyphs: Glyphs, row: Row, block: int, aside: bool, areas: Sequence[Box] = ()) -> Line:
+    if row[0].area >= 0:
+        return _area_line(row[0].area, areas, block, row)
     weights = Counter[tuple[float, bool]]()
     for segment in row:
         weights[segment.size, segment.bold] += len(segment.text)
     size, bold = max(weights, key=weights.__getitem__)
-    return Line(row, size, bold, _box(glyphs, row), begins, block, aside)
+    return Line(row, size, bold, _box(glyphs, row), False, block, aside)
+
+
+def _area_line(at: int, areas: Sequence[Box], block: int, row: Row) -> Line:
+    return Line(row, 0.0, False, areas[at], True, block, False, at)
 
 
 def _box(glyphs: Glyphs, row: Row) -> Box:

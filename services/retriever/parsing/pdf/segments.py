@@ -14,6 +14,7 @@ _WIDE = 0.75  # Of the size: a gap that ends a segment. Word spaces are about a 
 _BACK = 0.6  # Of the size: how far a letter may reach back over the one before it.
 _APART = 0.14  # Of the size: a gap with which words are apart, where pdfium does not tell.
 _SHIFT = 0.5  # Of the size: how far a raised or lowered character may stand from its line.
+_INITIAL = 2.2  # Times the size: no mark is so small beside its text; a large initial is.
 _SAME_BASELINE = 0.06
 ASCENT, DESCENT = 0.75, 0.2  # Of the size: what letters take above and below their baseline.
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
@@ -32,7 +33,11 @@ class Piece:
 
 @dataclass(slots=True)
 class Segment:
-    """One or more pieces. `size`, `baseline` and `bold` are those of most of its characters."""
+    """One or more pieces. `size`, `baseline` and `bold` are those of most of its characters.
+
+    `area` is the index of a part of the page that somebody else reads, a table, and stands here without pieces for its
+    place in the order; -1: text.
+    """
 
     number: int
     turn: int
@@ -46,6 +51,7 @@ class Segment:
     rtl: bool = False
     y0: float = 0.0
     y1: float = 0.0
+    area: int = -1
 
     def close(self, chars: Sequence[str]) -> None:
         """Fills in what follows from the pieces."""
@@ -172,4 +178,7 @@ class _Reader:
         if off <= _SAME_BASELINE * size:
             return True
         first = segment.pieces[0]
-        return abs(baseline - first.baseline) <= _SHIFT * max(first.style.size, style.size)
+        small, large = sorted((first.style.size, style.size))
+        if large > _INITIAL * small:
+            return False
+        return abs(baseline - first.baseline) <= _SHIFT * large

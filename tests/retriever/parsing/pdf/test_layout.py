@@ -1,0 +1,193 @@
+"""Reading order, paragraphs and marks: pages whose order of drawing says something else than their look."""
+
+import pytest
+
+from services.retriever.documents import Box
+from services.retriever.parsing.pdf import glyphs, layout, pages
+from services.retriever.parsing.pdf.opening import opened
+from tests.retriever.parsing.pdfs import make, text
+
+LEFT = [
+    "The ferry leaves at seven in the",
+    "morning and comes back at noon.",
+    "Bicycles are carried free of",
+    "charge when there is room.",
+]
+RIGHT = [
+    "Dogs travel on the lower deck and",
+    "must be kept on a short lead. The",
+    "captain may refuse any animal that",
+    "does not stay calm on board.",
+]
+
+
+def read(*content: bytes, entries: str = "") -> str:
+    return pages.parse(make([b"".join(content)], page_entries=entries)).text
+
+
+def columns(by_row: bool, x: float = 320, shift: float = 0) -> list[bytes]:
+    left = [text(line, y=700 - 14 * at) for at, line in enumerate(LEFT)]
+    right = [text(line, x=x, y=700 - shift - 14 * at) for at, line in enumerate(RIGHT)]
+    if by_row:
+        return [line for pair in zip(left, right, strict=True) for line in pair]
+    return left + right
+
+
+class TestColumns:
+    @pytest.mark.parametrize("by_row", [True, False], ids=["by row", "by column"])
+    @pytest.mark.parametrize("x", [265, 320])
+    @pytest.mark.parametrize("shift", [0, 5])
+    def test_however_they_were_drawn(self, by_row: bool, x: float, shift: float) -> None:
+        found = read(*columns(by_row, x, shift))
+        assert found == "\n".join(LEFT) + "\n\n" + "\n".join(RIGHT)
+
+    def test_a_heading_over_both_and_a_foot_below_stay_where_they_are(self) -> None:
+        head = text("Rules of the harbour for passengers and for crews", y=740, size=18)
+        foot = text("Printed by the harbour office, and free for everybody to copy", y=60, x=150)
+        found = read(foot, head, *columns(by_row=True))
+        assert found.startswith("Rules of the harbour")
+        assert found.endswith("free for everybody to copy")
+        assert "\n".join(LEFT) in found
+        assert "\n".join(RIGHT) in found
+
+    def test_a_sentence_goes_on_in_the_next_column(self) -> None:
+        left = [text(line, y=700 - 14 * at) for at, line in enumerate(LEFT)]
+        right = ["Tickets are sold on board by the", "steward, who takes coins only."]
+        right = ["of the whole family, and children", *right]
+        drawn = [text(line, x=320, y=700 - 14 * at) for at, line in enumerate(right)]
+        left[3] = text("charge, as are the prams and bags", y=658)
+        assert "prams and bags\nof the whole family" in read(*left, *drawn)
+
+    def test_labels_are_read_with_their_values(self) -> None:
+        rows = [("Name of the ship", "Heron"), ("Length in metres", "41"), ("Built in", "1987")]
+        rows += [("Home port", "Lowestoft"), ("Owner of the ship", "the Quay Trust")]
+        drawn = [
+            text(word, x=x, y=700 - 14 * at)
+            for at, row in enumerate(rows)
+            for x, word in zip((72, 320), row, strict=True)
+        ]
+        assert read(*drawn) == "\n".join(" ".join(row) for row in rows)
+
+    def test_bullets_stay_with_their_text(self) -> None:
+        words = [
+            "Wear the vest that hangs at the",
+            "door and keep it closed while you",
+            "are on deck.",
+        ]
+        drawn = [
+            text(f"{at + 1}.", x=72, y=700 - 14 * at) + text(line, x=100, y=700 - 14 * at)
+            for at, line in enumerate(words)
+        ]
+        assert read(*drawn) == "\n".join(f"{at + 1}. {line}" for at, line in enumerate(words))
+
+    def test_a_table_of_text_is_read_cell_by_cell(self) -> None:
+        table = [
+            (["Hours of", "opening"], ["From eight in the morning until", "six in the evening."]),
+            (
+                ["Lost", "property"],
+                ["Things that were found are kept at", "the gate for two weeks."],
+            ),
+            (
+                ["Fire", "drill"],
+                ["Everybody leaves by the nearest", "stairs and waits in the yard."],
+            ),
+        ]
+        drawn = []
+        for at, (label, words) in enumerate(table):
+            for line in range(2):
+                y = 700 - 44 * at - 14 * line
+                drawn += [text(label[line], y=y), text(words[line], x=200, y=y)]
+        found = read(*drawn)
+        positions = [found.index("\n".join(cell)) for row in table for cell in row]
+        assert positions == sorted(positions)
+
+
+class TestTurnedText:
+    SIDEWAYS = b"".join(
+        f"BT /F1 12 Tf 0 1 -1 0 {100 + 16 * row} 100 Tm ({words}) Tj ET\n".encode()
+        for row, words in enumerate(("Pump Flow Weight", "Heron 310 18", "Egret 275 14"))
+    )
+
+    def test_sideways_rows_are_apart(self) -> None:
+        assert read(self.SIDEWAYS) == "Pump Flow Weight\nHeron 310 18\nEgret 275 14"
+
+    def test_a_stamp_at_the_side_follows_the_text(self) -> None:
+        stamp = b"BT /F1 12 Tf 0 1 -1 0 40 300 Tm (Filed on the third) Tj ET\n"
+        assert read(stamp, *columns(by_row=False)).endswith("\n\nFiled on the third")
+
+    @pytest.mark.parametrize("turned", [90, 180, 270])
+    def test_turned_pages(self, turned: int) -> None:
+        assert read(*columns(by_row=True), entries=f"/Rotate {turned}").startswith("\n".join(LEFT))
+
+    def test_a_watermark_breaks_no_line_and_is_no_heading(self) -> None:
+        mark = b"0.8 g BT /F2 90 Tf 0.7 0.7 -0.7 0.7 120 480 Tm (DRAFT) Tj ET\n0 g "
+        document = pages.parse(make([mark + b"".join(columns(by_row=False))]))
+        assert document.text.startswith("\n".join(LEFT))
+        assert all("DRAFT" not in section.path for section in document.sections)
+
+    def test_a_level_watermark_too(self) -> None:
+        mark = b"0.8 g BT /F2 90 Tf 100 640 Td (DRAFT) Tj ET\n0 g "
+        document = pages.parse(make([mark + b"".join(columns(by_row=False))]))
+        assert document.text == "\n".join(LEFT) + "\n\n" + "\n".join(RIGHT) + "\n\nDRAFT"
+        assert all("DRAFT" not in section.path for section in document.sections)
+
+
+def line(*runs: tuple[str, float, float], x: float = 72) -> bytes:
+    """Runs of text on one line: words, size and rise."""
+    shown = b"".join(
+        f"/F1 {size} Tf {rise} Ts ({words}) Tj ".encode() for words, size, rise in runs
+    )
+    return f"BT {x} 700 Td ".encode() + shown + b"ET\n"
+
+
+class TestMarks:
+    @pytest.mark.parametrize(
+        ("runs", "written"),
+        [
+            ([("A night costs 320", 11, 0), ("1", 6.5, 4), (" euros.", 11, 0)], "320[^1] euros."),
+            ([("It holds 10", 11, 0), ("6", 7, 4.5), (" litres.", 11, 0)], "10^6 litres."),
+            ([("An area of 40 m", 11, 0), ("2", 7, 4), (" is shut.", 11, 0)], "40 m^2 is shut."),
+            ([("Lime and H", 11, 0), ("2", 7, -2), ("O react.", 11, 0)], "H2O react."),
+            ([("On the 3", 11, 0), ("rd", 7, 4), (" of May.", 11, 0)], "3rd of May."),
+            ([("1", 7, 4), (" See the annex.", 11, 0)], "[^1] See the annex."),
+            ([("Up to 450", 11, 0), ("2", 11, 4), (" euros.", 11, 0)], "450[^2] euros."),
+            ([("Small print ", 11, 0), ("20 euros", 7, 0), (" only.", 11, 0)], "20 euros only."),
+        ],
+    )
+    def test_raised_and_lowered(self, runs: list[tuple[str, float, float]], written: str) -> None:
+        assert read(line(*runs)).endswith(written)
+
+    def test_every_character_knows_its_place(self) -> None:
+        data = make([line(("A night costs 320", 11, 0), ("1", 6.5, 4), (" euros.", 11, 0))])
+        with opened(data) as document:
+            found = pages.read_page(document, 0)
+        assert len(found.boxes) == 4 * len(found.text)
+        figure, mark = found.text.index("320"), found.text.index("[^1]") + 2
+        assert found.boxes[4 * mark] >= found.boxes[4 * (figure + 2) + 2] - 40
+        assert found.boxes[4 * mark + 1] > 0
+
+
+def test_a_large_initial_belongs_to_its_word() -> None:
+    words = [
+        "he harbour was built when the",
+        "river still ran to the west of the",
+        "town, and nobody",
+    ]
+    drawn = [text(words[0], x=103, y=700), text(words[1], x=103, y=686), text(words[2], y=672)]
+    drawn += [text("as yet had thought of ferries or", y=658), text("of trains.", y=644)]
+    assert read(text("T", y=686, size=34), *drawn).startswith(
+        "The harbour was built when the\nriver"
+    )
+
+
+def test_a_part_that_somebody_else_reads_keeps_its_place() -> None:
+    data = make([b"".join(text(line, y=700 - 100 * at) for at, line in enumerate(LEFT))])
+    with opened(data) as document:
+        found = glyphs.read(document[0])
+    taken = bytearray(len(found.chars))
+    start = "".join(found.chars).index(LEFT[1])
+    taken[start : start + len(LEFT[1])] = b"\1" * len(LEFT[1])
+    area = Box(72, 792 - 610, 300, 792 - 590)
+    lines = layout.lines(found, taken, [area])
+    assert [line.area for line in lines] == [-1, 0, -1, -1]
+    assert [line.begins for line in lines] == [True, True, True, False]
