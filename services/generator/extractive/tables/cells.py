@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from services.generator.answers import Citation, Sentence, Source, Span
 from services.generator.extractive.features import Encoder
 from services.generator.extractive.question import Kind, Question
-from services.generator.extractive.tables import columns, rows
-from services.generator.extractive.tables.terms import GENERIC, content, exact, terms
+from services.generator.extractive.tables import columns, properties, rows
+from services.generator.extractive.tables.terms import GENERIC, common, content, exact, terms
 from services.generator.extractive.windows import Candidate
 from services.generator.injections import is_injection
 from services.generator.words import words
 from services.text.tables import Cell, Grid, Place
 
-# So many characters before a table may say what it is about.
+# So many characters before a table, and behind it, may say what it is about.
 BEFORE = 600
+BEHIND = 300
 # A cell that says more than this is a text, which is read as one.
 MAX_VALUE_CHARS = 120
 # Answers that explain nearly as much of the question are meant just as well.
@@ -54,6 +55,8 @@ class Reading:
     answer: Answer | None = None
     doubtful: list[tuple[int, Span]] = field(default_factory=list)
     """Rows that fit equally well and say different things: (index of the source, its place)."""
+    foreign: list[tuple[int, Span]] = field(default_factory=list)
+    """Rows that the question names, of tables that are about another year, part or company."""
 
     def doubts(self, candidate: Candidate) -> bool:
         """Whether a sentence is one of those rows."""
@@ -61,7 +64,7 @@ class Reading:
             index == candidate.source.index
             and span.start < candidate.span.end
             and candidate.span.start < span.end
-            for index, span in self.doubtful
+            for index, span in (*self.doubtful, *self.foreign)
         )
 
 
@@ -72,9 +75,9 @@ def read(question: Question, sources: Sequence[Source], encoder: Encoder) -> Rea
     for source in sources:
         for table in source.tables:
             grid = Grid(table, source.text)
-            answers = list(_answers(question, source, grid, encoder))
+            answers = list(_answers(question, source, grid, encoder, reading))
             if len({answer.said for answer in answers}) > 1:
-                reading.doubtful += [(source.index, _span(answer)) for answer in answers]
+                reading.doubtful += [(source.index, _span(grid, answer.row)) for answer in answers]
             elif answers:
                 found.append(answers[0])
     if not found:
@@ -86,16 +89,22 @@ def read(question: Question, sources: Sequence[Source], encoder: Encoder) -> Rea
     return reading
 
 
-def _span(answer: Answer) -> Span:
-    cells = answer.grid.row(answer.row.number)
+def _span(grid: Grid, row: rows.Row) -> Span:
+    cells = grid.row(row.number)
     return Span(min(cell.char_start for cell in cells), max(cell.char_end for cell in cells))
 
 
-def _answers(question: Question, source: Source, grid: Grid, encoder: Encoder) -> Iterator[Answer]:
-    """Of each row that the question names equally well, its answer; none if one of them has none."""
+def _answers(
+    question: Question, source: Source, grid: Grid, encoder: Encoder, reading: Reading
+) -> Iterator[Answer]:
+    """Of each row that the question names equally well, its answer; none if one of them has none.
+
+    A row that the question names, of a table that does not say all its names and numbers, is noted as foreign.
+    """
     asked = terms(question.text)
     wanted = content(question.text)
-    place = _place(source, grid)
+    around = _around(source, grid)
+    place = common(wanted, terms(around))
     names = {word.stem for word in words(question.text) if word.stem in question.names}
     for row in rows.named(grid, asked):
         cells = tuple(
@@ -103,16 +112,21 @@ def _answers(question: Question, source: Source, grid: Grid, encoder: Encoder) -
             for cell in grid.row(row.number)
             if cell is not row.by and _may_answer(question, grid.say(cell))
         )
-        left = wanted - row.matched - place - GENERIC
+        left = frozenset(
+            one
+            for one in wanted - row.matched - place - GENERIC
+            if not properties.all_held([one], around)
+        )
+        heads = frozenset[str]().union(*(terms(grid.say(head)) for head in grid.heads))
+        if (left - common(left, heads)) & (exact(question.text) | names):
+            reading.foreign.append((source.index, _span(grid, row)))
+            continue
         if not cells:
             continue
         chosen = columns.choose(
-            grid, cells, _masked(question.text, grid, row), asked - row.matched, left, encoder
+            grid, cells, _masked(question.text, row), asked - row.matched, left, encoder
         )
-        if chosen is None:
-            continue
-        unsaid = left - chosen.matched
-        if unsaid and (not chosen.meant or unsaid & (exact(question.text) | names)):
+        if chosen is None or (left - chosen.matched and not chosen.meant):
             continue
         if _computed(question.text) - row.matched - chosen.matched:
             continue
@@ -141,17 +155,21 @@ def _computed(question: str) -> frozenset[str]:
     )
 
 
-def _place(source: Source, grid: Grid) -> frozenset[str]:
-    """What is said around a table: the title of its document, what stands before it, its caption and unit."""
-    start = grid.table.char_start
-    texts = [source.title, source.text[max(0, start - BEFORE) : start]]
-    texts += [
-        source.text[place[0] : place[1]] for place in (grid.table.caption, grid.table.unit) if place
+def _around(source: Source, grid: Grid) -> str:
+    """What is said around a table: the title of its document, what stands before and behind it, caption and unit."""
+    start, end = grid.table.char_start, grid.table.char_end
+    texts = [
+        source.title,
+        source.text[max(0, start - BEFORE) : start],
+        source.text[end : end + BEHIND],
     ]
-    return frozenset[str]().union(*map(terms, texts))
+    texts += [
+        source.text[slice(*place)] for place in (grid.table.caption, grid.table.unit) if place
+    ]
+    return "\n".join(texts)
 
 
-def _masked(question: str, grid: Grid, row: rows.Row) -> str:
+def _masked(question: str, row: rows.Row) -> str:
     """The question without what names the row: "What does it cost?"."""
     found = [word for word in words(question) if terms(word.text) & row.matched]
     if not found:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from services.generator.extractive.features import Encoder
 from services.generator.extractive.tables import properties
-from services.generator.extractive.tables.terms import naming, terms, years
+from services.generator.extractive.tables.terms import common, naming, terms, years
 from services.text.tables import Cell, Grid
 
 # Cosine from which the question means a head of a column, and how far the next must stay below.
@@ -18,6 +18,8 @@ MEANT = 0.42
 APART = 0.08
 # What a word of the heads that the question does not say takes from them.
 UNSAID = 0.3
+# So many times the words that only other columns' heads say must be said by the heads of the one chosen.
+MUCH = 2
 # More cells than this are no answer.
 MAX_CELLS = 4
 MAX_ROW = 6
@@ -33,7 +35,14 @@ class Chosen:
 
 
 def heads(grid: Grid, cell: Cell) -> str:
+    """What a cell's columns are called, on one line."""
     return " ".join(grid.say(head) for head in grid.column_heads(cell))
+
+
+def _said(grid: Grid, cell: Cell) -> frozenset[str]:
+    """The terms of a cell's heads, and the unit that it has itself."""
+    found = terms(heads(grid, cell))
+    return found | {"percent"} if "%" in grid.say(cell) else found
 
 
 def choose(
@@ -50,18 +59,19 @@ def choose(
     """
     wanted = years(asked)
     dated = [cell for cell in cells if wanted & terms(heads(grid, cell))]
-    cells = dated or cells
-    matched = frozenset[str]().union(*(terms(heads(grid, cell)) & asked for cell in cells))
+    cells = _of_kind(grid, dated or cells, asked)
+    matched = frozenset[str]().union(*(common(asked, _said(grid, cell)) for cell in cells))
     scores = _scores(grid, cells, asked)
     best = max(scores, default=0.0)
     if best > 0 and not left - matched:
         found = tuple(
             cell for cell, score in zip(cells, scores, strict=True) if score > best - 1e-6
         )
-        said = terms(heads(grid, found[0])) & asked
-        # Heads that say some of the words each, and none all of them, are not what is asked for.
-        if not left - said and len(found) <= MAX_CELLS:
-            return Chosen(found, said)
+        said = common(asked, _said(grid, found[0]))
+        # What only the heads of other columns say must be little beside what these say: else those are meant, or none.
+        elsewhere = left - said
+        if len(found) <= MAX_CELLS and MUCH * len(elsewhere) <= len(said):
+            return Chosen(found, said | elsewhere)
         return None
     rest = left - matched
     if not rest:
@@ -70,15 +80,30 @@ def choose(
     return _meant(grid, cells, question, rest, encoder, matched)
 
 
+def _of_kind(grid: Grid, cells: Sequence[Cell], asked: frozenset[str]) -> Sequence[Cell]:
+    """Shares in percent where they are asked for, and other figures where they are not."""
+    percent = [cell for cell in cells if "percent" in _said(grid, cell)]
+    if "percent" in asked:
+        return percent or cells
+    return [cell for cell in cells if cell not in percent] or cells
+
+
 def _scores(grid: Grid, cells: Sequence[Cell], asked: frozenset[str]) -> list[float]:
-    said = [terms(heads(grid, cell)) for cell in cells]
-    seen = Counter(term for each in said for term in each)
+    said = [_said(grid, cell) for cell in cells]
+    seen = Counter(term for each in said for term in common(asked, each))
+    other = Counter(term for each in said for term in each)
     weights = {term: math.log(1.1 * len(cells) / count) for term, count in seen.items()}
+    unsaid_weights = {term: math.log(1.1 * len(cells) / count) for term, count in other.items()}
     found = []
     for cell, each in zip(cells, said, strict=True):
-        common = sum(weights[term] for term in each & asked)
-        unsaid = sum(weights.get(term, 0.0) for term in naming(heads(grid, cell)) - asked)
-        found.append(common - UNSAID * unsaid if each & asked else 0.0)
+        shared = common(asked, each)
+        unsaid = naming(heads(grid, cell)) - common(each, asked)
+        found.append(
+            sum(weights[term] for term in shared)
+            - UNSAID * sum(unsaid_weights.get(term, 0.0) for term in unsaid)
+            if shared
+            else 0.0
+        )
     return found
 
 

@@ -25,7 +25,7 @@ _WORDS = {
     " weeks month months hour hours minute minutes opening closes opens weekday",
     "person": "who whom manager owner author contact name",
     "place": "where location country city town room place origin",
-    "count": "stock quantity inhabitants population count pieces",
+    "count": "stock quantity inhabitants population count pieces live lives lived living resident residents",
 }
 _SIGNS = {"money": "€$£¥", "temperature": "°"}
 _ASKS = (

@@ -5,7 +5,14 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from services.generator.extractive.tables.terms import content, exact, naming, terms
+from services.generator.extractive.tables.terms import (
+    common,
+    content,
+    exact,
+    main_part,
+    naming,
+    terms,
+)
 from services.text.tables import Cell, Grid
 
 # So much of what a row is called must be said in the question, by weight.
@@ -55,13 +62,12 @@ def _texts(grid: Grid, number: int) -> list[Cell]:
 def _match(grid: Grid, number: int, asked: frozenset[str], weights: dict[str, float]) -> Row | None:
     matched: set[str] = set()
     for cell in grid.groups.get(number, ()):
-        matched |= terms(grid.say(cell)) & asked
+        matched |= common(asked, terms(grid.say(cell)))
     best: tuple[float, Cell] | None = None
     for cell in (*grid.names(number), *_texts(grid, number)):
         said = terms(grid.say(cell))
-        common = said & asked
-        matched |= common
-        score = _score(grid.say(cell), common, weights)
+        matched |= common(asked, said)
+        score = _score(grid.say(cell), common(said, asked), weights)
         if score is not None and (best is None or score > best[0]):
             best = (score, cell)
     if best is None:
@@ -70,20 +76,21 @@ def _match(grid: Grid, number: int, asked: frozenset[str], weights: dict[str, fl
     return Row(number, best[1], frozenset(matched), best[0] + extra)
 
 
-def _score(text: str, common: frozenset[str], weights: dict[str, float]) -> float | None:
-    """How well a cell is named; None where it is not."""
-    if not common & (content(text) | exact(text)):
+def _score(text: str, said: frozenset[str], weights: dict[str, float]) -> float | None:
+    """How well a cell is named by what the question says of it; None where it is not."""
+    if not said & (content(text) | exact(text)):
         return None
-    if _codes(text) - common:
+    if any(not one.isdigit() for one in (exact(text) & naming(text)) - said):
+        # A code is said, or it is another.
         return None
-    name = naming(text)
-    said, unsaid = _weigh(common, weights), _weigh(name - common, weights)
-    return said - UNSAID * unsaid if said >= SAID * (said + unsaid) else None
+    enough = any(_said_enough(name, said, weights) for name in (naming(text), main_part(text)))
+    unsaid = _weigh(naming(text) - said, weights)
+    return _weigh(said, weights) - UNSAID * unsaid if enough else None
 
 
-def _codes(text: str) -> frozenset[str]:
-    """What must be said as it stands: codes, and the numbers of a name."""
-    return exact(text) & naming(text)
+def _said_enough(name: frozenset[str], said: frozenset[str], weights: dict[str, float]) -> bool:
+    whole = _weigh(name, weights)
+    return whole > 0 and _weigh(name & said, weights) >= SAID * whole
 
 
 def _weigh(found: Iterable[str], weights: dict[str, float]) -> float:

@@ -35,6 +35,17 @@ GENERIC = frozenset(
     people person exactly currently one ones item entry there
     """.split()  # noqa: SIM905
 )
+# One word for what tables shorten and questions bend.
+_SAME = {
+    "avg": "average", "max": "maximum", "min": "minimum", "qty": "quantity", "temp": "temperature",
+    "percentage": "percent", "held": "hold", "paid": "pay", "sold": "sell", "made": "make", "spent": "spend",
+    "bought": "buy", "built": "build", "grew": "grow", "grown": "grow", "won": "win", "lost": "lose", "met": "meet",
+    "ran": "run", "took": "take", "taken": "take", "began": "begin", "begun": "begin", "written": "write",
+    "wrote": "write", "drawn": "draw", "drove": "drive", "driven": "drive", "men": "man", "women": "woman",
+}  # fmt: skip
+# Forms of one word begin alike: declare, declaration.
+MIN_ALIKE = 6
+MIN_NAME = 2
 _FISCAL = re.compile(r"fy[-' ]?((?:19|20)\d\d)", re.IGNORECASE)
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _ASIDE = re.compile(r"\([^)]*\)|\[\^[^\]]*\]")
@@ -43,14 +54,21 @@ _ASIDE = re.compile(r"\([^)]*\)|\[\^[^\]]*\]")
 @lru_cache(maxsize=8192)
 def terms(text: str) -> frozenset[str]:
     """What a text is matched by, without its grammar."""
-    return frozenset(
+    found = {
         term(word.text, word.stem) for word in words(text) if word.text.lower() not in _GRAMMAR
-    )
+    }
+    return frozenset(found | {"percent"} if "%" in text else found)
 
 
 def naming(text: str) -> frozenset[str]:
     """The terms that name something: without what stands in brackets, unless that is all there is."""
     return terms(_ASIDE.sub(" ", text)) or terms(text)
+
+
+def main_part(text: str) -> frozenset[str]:
+    """The terms before the first comma, where they are a name by themselves: "Translation adjustments, net of tax"."""
+    first = terms(re.split(r"[,;(]", text, maxsplit=1)[0])
+    return first if len(first) >= MIN_NAME else frozenset()
 
 
 def content(text: str) -> frozenset[str]:
@@ -71,7 +89,23 @@ def term(word: str, stem: str) -> str:
     fiscal = _FISCAL.fullmatch(word)
     if fiscal:
         return fiscal[1]
-    return re.sub(r"[\W_]", "", word).lower() if is_exact(word) else stem
+    if is_exact(word):
+        return re.sub(r"[\W_]", "", word).lower()
+    return _SAME.get(word.lower().rstrip("."), stem)
+
+
+def common(asked: frozenset[str], said: frozenset[str]) -> frozenset[str]:
+    """Those of `asked` that are said, in whatever form."""
+    same = asked & said
+    return same | {
+        one
+        for one in asked - same
+        if len(one) >= MIN_ALIKE and one.isalpha() and any(_alike(one, other) for other in said)
+    }
+
+
+def _alike(one: str, other: str) -> bool:
+    return len(other) >= MIN_ALIKE and (one.startswith(other) or other.startswith(one))
 
 
 def years(found: frozenset[str]) -> frozenset[str]:
