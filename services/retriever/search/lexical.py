@@ -1,8 +1,9 @@
 """Words as the sparse leg sees them: what PostgreSQL's text search parser would lose is added as terms of its own.
 
-The parser reads "C++" as "c", ".NET" as "net" and "XJ-4711-B" as three words, and takes a run of Chinese for one
-word. So a code becomes one opaque term in the index and in the query, an unspaced script becomes bigrams, and a word
-with accents is indexed without them too. Words also give the vocabulary in which misspelt ones are looked up.
+The parser reads "C++" as "c", ".NET" as "net" and "XJ-4711-B" as "xj", "-4711" and "b", takes "sick/compassionate" for
+a path and a run of Chinese for one word. So a code becomes one opaque term in the index and in the query, and so does a
+number within it; what strokes and addresses join is indexed apart as well; an unspaced script becomes bigrams, and a
+word with accents is indexed without them too. Words also give the vocabulary in which misspelt ones are looked up.
 """
 
 import hashlib
@@ -21,6 +22,11 @@ _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 _TOKEN = re.compile(r"\S+")
 _OPENING, _CLOSING = "([{<\"'`\u201c\u2018\u00ab\u201e*", ")]}>\"'`\u201d\u2019\u00bb,;:!?*."
 _WORD = re.compile(r"[^\W\d_]{3,32}")
+_JOINS = re.compile(r"[/\\@]+")
+_LETTERS_DIGITS = re.compile(r"[^\W\d_]+|\d+")
+_AMOUNT = re.compile(r"\d{1,3}(?:[.,'\u2019]\d{3})+(?:[.,]\d+)?")
+_NUMBER = re.compile(r"\d{3,64}")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _UNSPACED = re.compile(f"[{INDEXED_IN_PAIRS}]+")
 
 
@@ -41,14 +47,50 @@ def code_term(code: str) -> str:
 
 
 def _code_terms(text: str) -> list[str]:
-    """Each code as written, and without its punctuation: XJ-4711-B is found as XJ4711B."""
+    """Each code as written, and without its punctuation: XJ-4711-B is found as XJ4711B, XJ4711 and 4711."""
     terms: dict[str, None] = {}
     for code in codes(text):
         terms.setdefault(code_term(code))
         compact = re.sub(r"\W|_", "", code)
         if compact != code and len(compact) >= 4:
             terms.setdefault(code_term(compact))
+        if not _AMOUNT.fullmatch(code):
+            parts = _LETTERS_DIGITS.findall(code)
+            for before, part in zip(["", *parts], parts, strict=False):
+                if _NUMBER.fullmatch(part):
+                    terms.setdefault(code_term(part))
+                    if before.isalpha():
+                        terms.setdefault(code_term(before + part))
     return list(terms)
+
+
+def _number_terms(text: str) -> list[str]:
+    """The numbers of a query that may be those of a code, or an amount with its thousands marked; no years."""
+    tokens = (match.group().strip(_OPENING + _CLOSING) for match in _TOKEN.finditer(text))
+    return [
+        code_term(token)
+        for token in dict.fromkeys(tokens)
+        if _NUMBER.fullmatch(token) and not _YEAR.fullmatch(token)
+    ]
+
+
+def _amounts(text: str) -> list[str]:
+    """Amounts without the marks of their thousands, as others write them: 1,734,900 as 1734900."""
+    return [re.sub(r"\D", "", code) for code in codes(text) if _AMOUNT.fullmatch(code)]
+
+
+def _joined(text: str) -> list[str]:
+    """What strokes and addresses join: sick/compassionate, /opt/gauges/lanternfish.conf, oakes@waterworks.example."""
+    found: dict[str, None] = {}
+    for match in _TOKEN.finditer(text):
+        token = match.group().lstrip(_OPENING).rstrip(_CLOSING)
+        if len(token) > 4 * MAX_CODE_CHARS or not _JOINS.search(token):
+            continue
+        for piece in _JOINS.split(token):
+            for word in (piece, *re.split(r"\W+", piece)):
+                if len(word) > 2 and any(char.isalpha() for char in word):
+                    found.setdefault(word)
+    return list(found)
 
 
 def bigrams(text: str) -> list[str]:
@@ -82,7 +124,7 @@ def _unaccented(text: str) -> list[str]:
 
 def index_terms(text: str) -> str:
     """What is indexed beside the text itself."""
-    return " ".join([*_code_terms(text), *bigrams(text), *_unaccented(text)])
+    return " ".join([*_code_terms(text), *_joined(text), *bigrams(text), *_unaccented(text)])
 
 
 def bounded(text: str) -> str:
@@ -93,12 +135,13 @@ def bounded(text: str) -> str:
 def query_terms(text: str) -> str:
     """The text of a sparse query: what is read of it, and its terms."""
     kept = bounded(text)
-    return f"{kept} {' '.join(index_terms(kept).split()[: 2 * MAX_QUERY_WORDS])}"
+    terms = [*index_terms(kept).split(), *_number_terms(kept), *_amounts(kept)]
+    return f"{kept} {' '.join(terms[: 2 * MAX_QUERY_WORDS])}"
 
 
 def code_query(text: str) -> str:
     """The terms of the codes in a query alone; empty if it has none."""
-    return " ".join(_code_terms(text)[:MAX_QUERY_WORDS])
+    return " ".join([*_code_terms(text), *_number_terms(text)][:MAX_QUERY_WORDS])
 
 
 def words(text: str) -> set[str]:

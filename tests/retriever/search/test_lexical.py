@@ -78,3 +78,26 @@ def test_equal_scores_go_by_id_and_a_repeated_id_counts_once() -> None:
     assert [item for item, _ in fuse([[5], [4]])] == [4, 5]
     assert fuse([[5, 5, 5]]) == [(5, 1 / 61)]
     assert fuse([]) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("58213", "Order PO-58213 was delivered"),
+        ("PO 58213", "Order PO-58213 was delivered"),
+        ("EN13480", "tested to EN-13480-3"),
+        ("13480", "tested to EN-13480-3"),
+        ("1734900", "it cost 1,734,900 euros"),
+        ("compassionate", "a sick/compassionate leave form"),
+        ("lanternfish.conf", "kept in /opt/gauges/lanternfish.conf on"),
+        ("waterworks.example", "to brigid.oakes@waterworks.example before"),
+    ],
+)
+def test_what_strokes_and_codes_join_is_found_apart(query: str, text: str) -> None:
+    asked = set(lexical.query_terms(query).split()) - {"PO"}
+    assert asked & set(lexical.index_terms(text).split())
+
+
+def test_a_year_asks_for_no_code() -> None:
+    assert lexical.code_query("sales in 2021") == ""
+    assert lexical.code_query("order 99803") != ""

@@ -116,6 +116,9 @@ def _table(rows: Sequence[Row], start: int, first: int, last: int, rules: Rules)
     named = [line for line in figures if line.label]
     if len(figures) < 2 or len(named) < 0.6 * len(figures):
         return None
+    # More names without figures than with: blocks of lines, such as addresses, whose rows nobody can tell.
+    if sum(line.title for line in lines) > 0.6 * len(figures) + 2:
+        raise Unsure
     _plausible(figures, columns)
     left = min(line.left for line in named)
     size = median(row.size for row in data)
@@ -273,7 +276,9 @@ def _goes_on(above: _Line, line: _Line, limit: float) -> bool:
         return False
     if not (above.title or line.title) or above.label[-1].text.endswith(":"):
         return False
-    if first.text[0].islower() or last.text.endswith((",", "-", "\u2014", "(")):
+    if first.text[0].islower():
+        return True
+    if above.title and last.text.endswith((",", "-", "\u2014", "(")):
         return True
     # It had no room for the next word, and stands like the line it follows.
     full = last.right + 0.25 * first.size + (first.right - first.left) > limit + 0.5 * first.size
@@ -287,6 +292,11 @@ def _plausible(figures: Sequence[_Line], columns: Sequence[Column]) -> None:
     filled = sum(len(line.cells) for line in figures)
     if filled < 0.4 * len(figures) * len(columns):
         raise Unsure
+    pieces = [piece for line in figures for piece in line.cells.values()]
+    if sum(any(char.isalnum() for char in piece.text) for piece in pieces) < 0.5 * len(pieces):
+        raise Unsure
+    if len(columns) == 1 and _are_pages(pieces):
+        raise Unsure
     names = [line.label for line in figures if line.label]
     if median(len(name) for name in names) > 18:
         raise Unsure
@@ -298,9 +308,18 @@ def _plausible(figures: Sequence[_Line], columns: Sequence[Column]) -> None:
     if sum(name[0].text[0].islower() for name in names) > 0.3 * len(names) + 1:
         raise Unsure
     size = median(name[0].size for name in names)
-    other = median(piece.size for line in figures for piece in line.cells.values())
+    other = median(piece.size for piece in pieces)
     if not 0.85 < size / other < 1.18:
         raise Unsure
+
+
+def _are_pages(pieces: Sequence[Piece]) -> bool:
+    """Whole numbers that never fall: the pages of a table of contents."""
+    texts = [piece.text for piece in pieces]
+    if not all(text.isdigit() for text in texts):
+        return False
+    numbers = [int(text) for text in texts]
+    return numbers == sorted(numbers) and len(set(numbers)) > 0.6 * len(numbers)
 
 
 def _percents(figures: Sequence[_Line], columns: int) -> list[bool]:

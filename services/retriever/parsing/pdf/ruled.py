@@ -108,7 +108,7 @@ def _grid(across: Sequence[Line], down: Sequence[Line], words: Sequence[Word]) -
     if rows < 2 or columns < 2 or len(full) < 0.4 * len(cells):
         return None
     heads = _head_rows(cells, rows, columns)
-    if heads is None or rows - heads < 1:
+    if heads is None or rows - heads < 1 or _hides_rows(cells, heads):
         return None
     return Grid(
         left=xs[0],
@@ -290,6 +290,15 @@ def _head_rows(cells: Sequence[_Cell], rows: int, columns: int) -> int | None:
         return end
     # Names and values without heads: the first column says it all.
     return start if columns == 2 and all(cell.column_span == 1 for cell in first) else None
+
+
+def _hides_rows(cells: Sequence[_Cell], heads: int) -> bool:
+    """Whether all cells of every row hold as many lines: rows that no line parts, and that no figures tell apart."""
+    bands: dict[int, list[int]] = {}
+    for cell in cells:
+        if cell.row >= heads and cell.words:
+            bands.setdefault(cell.row, []).append(len(cell.rows))
+    return all(len(band) > 1 and min(band) == max(band) > 1 for band in bands.values())
 
 
 def _are_heads(cells: Sequence[_Cell], start: int, end: int) -> bool:
