@@ -8,7 +8,7 @@ from statistics import median
 
 from services.retriever.parsing.pdf import column_heads
 from services.retriever.parsing.pdf.column_heads import Column, Head, Unsure
-from services.retriever.parsing.pdf.grids import Grid, GridCell, glyphs_of
+from services.retriever.parsing.pdf.grids import Grid, GridCell, cell_of
 from services.retriever.parsing.pdf.rules import Rules
 from services.retriever.parsing.pdf.words import YEAR, Piece, Row, Word, is_figure
 
@@ -404,7 +404,7 @@ def _grid(
     levels = 1 + max((head.level for head in heads), default=-1)
     cells: list[GridCell] = []
     if stub and levels:
-        cells.append(GridCell(0, 0, glyphs_of(stub), row_span=levels))
+        cells.append(cell_of(0, 0, stub, row_span=levels))
     for head in heads:
         under = [
             other.level
@@ -412,10 +412,10 @@ def _grid(
             if other.level > head.level and other.first <= head.last and other.last >= head.first
         ]
         cells.append(
-            GridCell(
+            cell_of(
                 head.level,
                 head.first + 1,
-                glyphs_of(head.words),
+                head.words,
                 row_span=(min(under) if under else levels) - head.level,
                 column_span=head.last - head.first + 1,
             )
@@ -423,9 +423,9 @@ def _grid(
     for at, line in enumerate(lines, levels):
         if line.label:
             span = len(columns) + 1 if line.title else 1
-            cells.append(GridCell(at, 0, glyphs_of(line.label), column_span=span))
+            cells.append(cell_of(at, 0, line.label, column_span=span))
         for column, piece in sorted(line.cells.items()):
-            cells.append(GridCell(at, column + 1, glyphs_of(piece.all)))
+            cells.append(cell_of(at, column + 1, piece.all))
     used = [word for row in rows for word in row.words]
     return Grid(
         left=min(word.left for word in used),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from services.retriever.parsing.pdf.rules import Rules
-from services.retriever.parsing.pdf.words import Piece, Row, Word
+from services.retriever.parsing.pdf.words import YEAR, Piece, Row, Word, is_figure
 
 UNIT = re.compile(
     r"\(?\s*(?:all |amounts? |dollars? |figures |expressed |stated |u\.?s\.? |[$\u20ac\u00a3] ?|millions|thousands|"
@@ -123,6 +123,11 @@ def _placed(
 ) -> list[Head]:
     """The pieces of one line of heads, each over its columns. Raises Unsure where that is not plain."""
     found: list[Head] = []
+    if any(
+        piece.is_value and is_figure(piece.text) and not YEAR.fullmatch(piece.text)
+        for piece in over
+    ):
+        raise Unsure  # A figure is no head.
     ranges = _nearest(over, columns)
     for at, piece in enumerate(over):
         hit = columns_under(piece, columns)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from services.retriever.parsing.pdf.grids import Grid, GridCell, glyphs_of
+from services.retriever.parsing.pdf.grids import Grid, cell_of
 from services.retriever.parsing.pdf.rules import Rules
 from services.retriever.parsing.pdf.words import YEAR, Row, Word, is_figure, is_value, rows_of
 
@@ -120,10 +120,10 @@ def _grid(across: Sequence[Line], down: Sequence[Line], words: Sequence[Word]) -
         head_rows=heads,
         head_columns=1,
         cells=tuple(
-            GridCell(
+            cell_of(
                 cell.row,
                 cell.column,
-                glyphs_of([word for row in cell.rows for word in row.words]),
+                [word for row in cell.rows for word in row.words],
                 cell.row_span,
                 cell.column_span,
             )

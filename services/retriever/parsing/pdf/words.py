@@ -12,12 +12,14 @@ from services.retriever.parsing.pdf.glyphs import Glyphs
 from services.retriever.parsing.pdf.rules import Rules
 from services.retriever.parsing.pdf.segments import HYPHEN
 
+# What pdfium puts for a hyphen at a line's end and the line break behind it.
+HYPHEN = "\x02"
 _CURRENCY = r"(?:US|CA|AU|HK|NZ|[CAR])?[$€£¥₹]|Rs\.?|EUR|USD|GBP|CHF|INR"
 _SIGN = "[-+\u2010\u2011\u2012\u2013\u2014\u2212]"
 _MARK = "[*\u2020\u2021]"
 _NUMBER = re.compile(
     rf"[<>~\u2248\u00b1]?{_SIGN}?(?:{_CURRENCY})?\(?{_SIGN}?(?:{_CURRENCY})?\d[\d.,'\u2019]*(?<![.,'])"
-    rf"(?:%|\u2030|x|bps|pp|pts)?\)?%?{_MARK}*"
+    rf"(?:%|\u2030|x|bps|pp|pts?)?\)?(?:%|pts?)?{_MARK}*"
 )
 _DASH = re.compile(rf"\(?{_SIGN}+\)?%?")
 _NONE = re.compile(r"N/?A\.?|n/?a\.?|N/?M\.?|n/?m\.?|nil|Nil|\*")
@@ -351,10 +353,10 @@ def _with_signs(pieces: list[Piece]) -> list[Piece]:
 
 def _is_mark(word: Word, figure: Piece) -> bool:
     """A footnote mark behind a figure: a letter in brackets, or small."""
-    return (
-        _NOTE.fullmatch(word.text) is not None
-        and word.left - figure.outer_right < 3 * figure.size
-        and (word.size < 0.85 * figure.size or word.text[1:2].isalpha())
+    small = word.size < 0.85 * figure.size
+    is_note = _NOTE.fullmatch(word.text) is not None
+    return word.left - figure.outer_right < 3 * figure.size and (
+        (is_note and (small or word.text[1:2].isalpha())) or (small and len(word.text) <= 2)
     )
 
 
@@ -363,17 +365,18 @@ def _tail(words: list[Word]) -> tuple[list[Word], list[Word]]:
     if len(words) == 1 and not _TAIL.fullmatch(words[0].text):
         return words, []
     end = len(words)
-    while end > 0 and (_TAIL.fullmatch(words[end - 1].text) or _is_note(words, end - 1)):
+    while end > 1 and (_TAIL.fullmatch(words[end - 1].text) or _is_note(words, end - 1)):
         end -= 1
     if end == 1 and is_value(words[0].text):
         return words[:1], words[1:]
-    if end == 0:
+    if all(_TAIL.fullmatch(word.text) for word in words):
         return [], words
     return words, []
 
 
 def _is_note(words: list[Word], at: int) -> bool:
-    return at > 0 and _NOTE.fullmatch(words[at].text) is not None
+    small = words[at].size < 0.85 * words[0].size
+    return _NOTE.fullmatch(words[at].text) is not None or (small and len(words[at].text) <= 3)
 
 
 def _near(piece: Piece, word: Word) -> bool:
