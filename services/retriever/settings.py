@@ -84,6 +84,13 @@ class RetrieverSettings(PostgresSettings):
         le=1024,
         description="how many tokens a chunk's border may move to fall between paragraphs",
     )
+    row_chunks: int = Field(
+        10_000,
+        ge=0,
+        le=1_000_000,
+        description="most rows of a document's tables that are chunks of their own, each with its heads; tables beyond"
+        " are found as text; 0: none",
+    )
     max_file_bytes: int = Field(
         100 * 2**20, ge=1, le=2**30, description="largest file that is accepted, in bytes"
     )

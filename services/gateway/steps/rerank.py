@@ -32,7 +32,7 @@ async def rerank(call: Call, name: str, question: str, hits: Hits) -> Hits:
         if about.accepts_chunk_ids:
             request.chunk_ids.ids.extend(hit.chunk.id for hit in hits.items)
         else:
-            request.texts.texts.extend(hit.chunk.body for hit in hits.items)
+            request.texts.texts.extend(hit.chunk.reading or hit.chunk.body for hit in hits.items)
         await call.ledger.note(
             reranker, service_pb2.PURPOSE_RERANK, request, call.deadline.share(PART)
         )

@@ -6,12 +6,13 @@ would lose case, and then no quote would be verbatim.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import ceil
 from typing import Protocol
 
 from services.retriever.documents import PAGE_BREAK, ChunkSpan, ParsedDocument, Section
+from services.retriever.ingest import rows
 from services.retriever.parsing.sections import top_level
 
 # A token longer than this is a run that the tokenizer gave up on (WordPiece: [UNK] for a megabyte without a space).
@@ -82,6 +83,26 @@ def chunk(
     return chunks
 
 
+def row_chunks(
+    document: ParsedDocument, tokenizer: Tokenizer, first: int, most: int, limit: int
+) -> tuple[list[ChunkSpan], int]:
+    """The rows of a document's tables as chunks, numbered from `first`; and how many tables have none, for there are
+    more than `most` rows. A row of more than `limit` tokens with its heads has none: its windows hold it."""
+    found, left_out = rows.rows(document, most)
+    places = _Places(document)
+    chunks: list[ChunkSpan] = []
+    for row in found:
+        count = len(tokenizer.offsets(row.reading))
+        if 0 < count <= limit:
+            chunks.append(
+                replace(
+                    places.span(first + len(chunks), row.char_start, row.char_end, count),
+                    reading=row.reading,
+                )
+            )
+    return chunks, left_out
+
+
 def plain_count(tokens: int, size: int = 500, overlap: int = 50) -> int:
     """Windows over `tokens` tokens when nothing snaps: ceil((N - O) / (S - O)), and one for a short text."""
     return max(1, ceil((tokens - overlap) / (size - overlap))) if tokens else 0
@@ -109,15 +130,19 @@ def _windows(
             # The end of the unit is a border like a heading. Without snapping it is reached exactly or not at all.
             last = count
         else:
-            last = max(first + 1, _snapped(tokens, places, plain, back, forward))
+            last = max(first + 1, _snapped(tokens, places, plain, size, overlap, back, forward))
         yield first, last
         if last >= count:
             return
-        first = max(first + 1, min(last, bisect_left(before, before[last] - overlap)))
+        start = min(last, bisect_left(before, before[last] - overlap))
+        first = max(first + 1, min(last, places.row_after(tokens, start)))
 
 
-def _snapped(tokens: _Tokens, places: "_Places", plain: int, back: int, forward: int) -> int:
-    """The index of the border nearest to `plain` tokens: a heading before a paragraph before the plain place."""
+def _snapped(
+    tokens: _Tokens, places: "_Places", plain: int, size: int, overlap: int, back: int, forward: int
+) -> int:
+    """The index of the border nearest to `plain` tokens: a heading before a paragraph before the plain place; within a
+    table the beginning of a row, so far as the window still reaches beyond the next one's beginning."""
     low = bisect_left(tokens.before, plain - back)
     high = bisect_right(tokens.before, plain + forward) - 1
     for borders in (places.headings, places.paragraphs) if low <= high else ():
@@ -127,7 +152,9 @@ def _snapped(tokens: _Tokens, places: "_Places", plain: int, back: int, forward:
         candidates = [index for index in found if low <= index <= high]
         if candidates:
             return min(candidates, key=lambda index: (abs(tokens.before[index] - plain), index))
-    return bisect_right(tokens.before, plain) - 1
+    end = bisect_right(tokens.before, plain) - 1
+    row = places.row_before(tokens, end)
+    return row if tokens.before[row] > plain - size + overlap else end
 
 
 def _tokenize(tokenizer: Tokenizer, text: str, start: int, end: int) -> _Tokens:
@@ -177,11 +204,14 @@ class _Places:
     """Where the pages, sections, headings and paragraphs of a document begin."""
 
     def __init__(self, document: ParsedDocument) -> None:
+        self._text = document.text
         self._pages = document.pages
         self._page_starts = [page.char_start for page in document.pages]
         self._sections = document.sections
         self.headings = [section.char_start for section in document.sections]
         self.paragraphs = _paragraphs(document.text, set(self._page_starts))
+        self._rows = rows.borders(document.tables)
+        self._tables = [(table.char_start, table.char_end) for table in document.tables]
 
     def span(self, ordinal: int, start: int, end: int, tokens: int) -> ChunkSpan:
         first = self._page(start)
@@ -195,6 +225,23 @@ class _Places:
             page_label=self._pages[first].label,
             token_count=tokens,
         )
+
+    def row_before(self, tokens: _Tokens, index: int) -> int:
+        """The place where the row of a table begins that `index` is in; itself outside of tables."""
+        offset = tokens.starts[index]
+        if not self._in_table(offset):
+            return index
+        return bisect_left(tokens.starts, self._rows[bisect_right(self._rows, offset) - 1])
+
+    def row_after(self, tokens: _Tokens, index: int) -> int:
+        """The place where the next row begins, if `index` is within one; itself outside of tables."""
+        if index >= len(tokens.starts) or not self._in_table(tokens.starts[index]):
+            return index
+        return bisect_left(tokens.starts, self._rows[bisect_left(self._rows, tokens.starts[index])])
+
+    def _in_table(self, offset: int) -> bool:
+        at = bisect_right(self._tables, (offset, len(self._text))) - 1
+        return at >= 0 and self._tables[at][0] <= offset < self._tables[at][1]
 
     def _page(self, offset: int) -> int:
         return bisect_right(self._page_starts, offset) - 1

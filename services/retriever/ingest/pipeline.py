@@ -9,7 +9,7 @@ import contextlib
 import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from services.retriever import catalogue
 from services.retriever.documents import ChunkSpan, ParsedDocument
 from services.retriever.embedders import Embedder, Vectors
 from services.retriever.ingest import claims, embedding_cache, staging
-from services.retriever.ingest.chunking import chunk
+from services.retriever.ingest.chunking import chunk, row_chunks
 from services.retriever.ingest.claims import Claim, Upload
 from services.retriever.ingest.staging import Staging, text_sha256
 from services.retriever.parsing import ParserPool
@@ -124,7 +124,8 @@ class Ingest:
         if document.is_scan and document.media_type != MediaType.PDF:
             raise InvalidArgument("the file contains no text", reason="EMPTY_FILE")
         with self._report.step(step_pb2.STEP_CHUNK, needed=True):
-            spans, section_tokens = await asyncio.to_thread(self._chunk, document)
+            spans, section_tokens, warnings = await asyncio.to_thread(self._chunk, document)
+            document = replace(document, warnings=(*document.warnings, *warnings))
         self._tell(Progress(step_pb2.STEP_CHUNK, len(spans), len(spans)))
         with self._report.step(step_pb2.STEP_EMBED, needed=True):
             text = document.text
@@ -194,9 +195,10 @@ class Ingest:
             )
             yield connection
 
-    def _chunk(self, document: ParsedDocument) -> tuple[list[ChunkSpan], list[int]]:
+    def _chunk(self, document: ParsedDocument) -> tuple[list[ChunkSpan], list[int], list[str]]:
+        """Windows over the text, then rows of tables; the tokens of each section; and what to warn of."""
         if document.is_scan:
-            return [], [0] * len(document.sections)
+            return [], [0] * len(document.sections), []
         settings = self._settings
         size = min(settings.chunk_tokens, self._embedder.max_tokens - 2)
         spans = chunk(
@@ -207,16 +209,32 @@ class Ingest:
             settings.chunk_snap,
             limit=self._embedder.max_tokens - 2,
         )
+        rows, left_out = row_chunks(
+            document, self._embedder, len(spans), settings.row_chunks, self._embedder.max_tokens - 2
+        )
+        spans += rows
+        warnings = (
+            [
+                f"{left_out} tables are found as text only: the document's tables have more than"
+                f" {settings.row_chunks:,} rows"
+            ]
+            if left_out and settings.row_chunks
+            else []
+        )
         if len(spans) > settings.max_chunks:
             raise ResourceExhausted(
                 f"the file gives {len(spans):,} chunks, more than the {settings.max_chunks:,} allowed: split it",
                 reason="TOO_MUCH_TEXT",
             )
         text = document.text
-        return spans, [
-            len(self._embedder.offsets(text[section.char_start : section.char_end]))
-            for section in document.sections
-        ]
+        return (
+            spans,
+            [
+                len(self._embedder.offsets(text[section.char_start : section.char_end]))
+                for section in document.sections
+            ],
+            warnings,
+        )
 
     async def _embed(self, readings: Sequence[str]) -> Vectors:
         """(n, dim). Each text is embedded once; each batch is in the cache before the next is begun."""
