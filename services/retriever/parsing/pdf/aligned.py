@@ -278,7 +278,8 @@ def _goes_on(above: _Line, line: _Line, limit: float) -> bool:
         return False
     if first.text[0].islower():
         return True
-    if above.title and last.text.endswith((",", "-", "\u2014", "(")):
+    open_end = last.text.endswith((",", "-", "\u2014", "("))
+    if above.title and open_end and not YEAR.fullmatch(first.text):
         return True
     # It had no room for the next word, and stands like the line it follows.
     full = last.right + 0.25 * first.size + (first.right - first.left) > limit + 0.5 * first.size

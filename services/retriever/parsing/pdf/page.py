@@ -2,12 +2,14 @@
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pypdfium2 as pdfium
 
-from services.retriever.parsing.pdf import glyphs, hidden, inline, layout
+from services.retriever.documents import Box, Cell, Table
+from services.retriever.parsing.pdf import glyphs, hidden, inline, layout, rules, table_text, tables
 from services.retriever.parsing.pdf.glyphs import Glyphs
+from services.retriever.parsing.pdf.grids import Grid
 from services.retriever.parsing.pdf.segments import HYPHEN
 from services.retriever.parsing.text import LINE_HYPHEN, clean, position
 from services.retriever.places import FULL
@@ -53,6 +55,7 @@ class PageText:
     hidden: int = 0
     dropped: int = 0
     text_layer: bool = False
+    tables: tuple[Table, ...] = ()
 
 
 def read_page(document: pdfium.PdfDocument, index: int) -> PageText:
@@ -61,11 +64,13 @@ def read_page(document: pdfium.PdfDocument, index: int) -> PageText:
     try:
         found = glyphs.read(page)
         unseen = hidden.find(page, found)
+        grids = tables.find(found, unseen.flags, rules.read(page, found.frame))
     finally:
         page.close()
-    lines = layout.lines(found, unseen.flags)
-    raw = _Raw(found)
-    raw.write(lines)
+    left = tables.without(grids, found, unseen.flags)
+    areas = [Box(grid.left, grid.top, grid.right, grid.bottom) for grid in grids]
+    raw = _Raw(found, grids)
+    raw.write(layout.lines(found, left, areas))
     count = sum(flag and char > " " for flag, char in zip(unseen.flags, found.chars, strict=True))
     return raw.finish(count, unseen.text_layer)
 
@@ -73,8 +78,10 @@ def read_page(document: pdfium.PdfDocument, index: int) -> PageText:
 class _Raw:
     """Raw text under composition: characters, and the glyph that each of them is (-1: none)."""
 
-    def __init__(self, found: Glyphs) -> None:
+    def __init__(self, found: Glyphs, grids: Sequence[Grid]) -> None:
         self._glyphs = found
+        self._grids = grids
+        self._tables: list[tuple[Grid, list[tuple[Cell, int, int]]]] = []
         self._chars: list[str] = []
         self._sources: list[int] = []
         self._lines: list[tuple[int, int, layout.Line, bool]] = []
@@ -84,12 +91,30 @@ class _Raw:
         for at, line in enumerate(lines):
             if at:
                 self._break(line.begins)
+            if line.area >= 0:
+                self._table(self._grids[line.area])
+                continue
             start = len(self._chars)
             chars, sources = inline.write(line.row, self._glyphs.chars)
             self._chars += chars
             self._sources += sources
             ends = at + 1 == len(lines) or lines[at + 1].begins
             self._lines.append((start, len(self._chars), line, ends))
+
+    def _table(self, grid: Grid) -> None:
+        written = table_text.write(grid, self._glyphs.chars)
+        start = len(self._chars)
+        self._chars += written.chars
+        self._sources += written.sources
+        cells = [
+            (
+                Cell(cell.row, cell.column, 0, 0, cell.row_span, cell.column_span),
+                start + first,
+                start + last,
+            )
+            for cell, first, last in written.cells
+        ]
+        self._tables.append((grid, cells))
 
     def finish(self, hidden_chars: int, text_layer: bool) -> PageText:
         """The clean text."""
@@ -129,7 +154,20 @@ class _Raw:
             hidden_chars,
             cleaned.dropped,
             text_layer,
+            self._placed_tables(cleaned.sources),
         )
+
+    def _placed_tables(self, sources: Sequence[int]) -> tuple[Table, ...]:
+        """The tables, in the clean text."""
+        found = []
+        for grid, raw_cells in self._tables:
+            cells = tuple(
+                replace(cell, char_start=position(sources, start), char_end=position(sources, end))
+                for cell, start, end in raw_cells
+            )
+            start, end = cells[0].char_start, max(cell.char_end for cell in cells)
+            found.append(Table(start, end, grid.head_rows, grid.head_columns, cells))
+        return tuple(found)
 
     def _break(self, paragraph: bool) -> None:
         """Ends a line. A hyphen at its end and the line's end are one character, if a word may go on."""

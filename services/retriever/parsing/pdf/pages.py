@@ -10,7 +10,7 @@ import pypdfium2.raw as c
 
 from folio.formats import MediaType
 from services.retriever import places
-from services.retriever.documents import PAGE_BREAK, Page, ParsedDocument
+from services.retriever.documents import PAGE_BREAK, Page, ParsedDocument, Table
 from services.retriever.parsing import sections
 from services.retriever.parsing.limits import ParseLimits
 from services.retriever.parsing.parser import DEFAULT_LIMITS, NO_HINTS, Hints, Progress, unseen
@@ -97,6 +97,7 @@ class _Reader:
         self._heavy = hints.skip
         self._pages: list[Page] = []
         self._lines: list[TextLine] = []
+        self._tables: list[Table] = []
         self._length = 0
         self.unreadable: list[int] = []
         self._hidden: list[int] = []
@@ -118,6 +119,7 @@ class _Reader:
             kept = as_page(found, index, label, start)
             text = kept.text
             self._lines += _text_lines(found, index, start)
+            self._tables += [table.moved(start) for table in found.tables]
             self._dropped += found.dropped
             if found.hidden:
                 self._hidden.append(index)
@@ -149,6 +151,7 @@ class _Reader:
             warnings=tuple(self._warnings()),
             metadata=metadata,
             text_layer=layer,
+            tables=tuple(self._tables),
         )
 
     def _warnings(self) -> Iterator[str]:
@@ -201,7 +204,19 @@ def _joined(found: PageText) -> PageText:
         boxes.extend(found.boxes[4 * at : 4 * at + 4])
     moved.append(len(text))
     lines = (replace(line, start=moved[line.start], end=moved[line.end]) for line in found.lines)
-    return replace(found, text="".join(text), boxes=boxes, lines=tuple(lines))
+    tables = tuple(
+        replace(
+            table,
+            char_start=moved[table.char_start],
+            char_end=moved[table.char_end],
+            cells=tuple(
+                replace(cell, char_start=moved[cell.char_start], char_end=moved[cell.char_end])
+                for cell in table.cells
+            ),
+        )
+        for table in found.tables
+    )
+    return replace(found, text="".join(text), boxes=boxes, lines=tuple(lines), tables=tables)
 
 
 def _has_picture(document: pdfium.PdfDocument, index: int) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from services.retriever.parsing import marks
 from services.retriever.parsing.pdf.grids import Grid, GridCell
-from services.retriever.parsing.pdf.words import HYPHEN
+from services.retriever.parsing.pdf.segments import HYPHEN
 from services.retriever.parsing.text import LINE_HYPHEN
 
 BETWEEN_CELLS = " | "

@@ -30,6 +30,27 @@ def find(glyphs: Glyphs, unseen: Sequence[int], rules: Rules) -> list[Grid]:
     return sorted(found, key=lambda grid: (grid.top, grid.left))
 
 
+def without(grids: Sequence[Grid], glyphs: Glyphs, unseen: Sequence[int]) -> bytearray:
+    """`unseen`, and the characters that tables have; leader dots and strokes between their cells as well."""
+    flags = bytearray(unseen)
+    for grid in grids:
+        for cell in grid.cells:
+            for glyph in cell.glyphs:
+                if glyph >= 0:
+                    flags[glyph] = 1
+    if not grids:
+        return flags
+    width, height = glyphs.frame.size
+    for glyph, char in enumerate(glyphs.chars):
+        if flags[glyph] or char.isalnum() or char <= " ":
+            continue
+        box = glyphs.frame.shown(glyphs.box(glyph))
+        x, y = (box.left + box.right) / 2 * width, (box.top + box.bottom) / 2 * height
+        if any(grid.left <= x <= grid.right and grid.top <= y <= grid.bottom for grid in grids):
+            flags[glyph] = 1
+    return flags
+
+
 def _inside(word: Word, grid: Grid) -> bool:
     x = (word.left + word.right) / 2
     return grid.left < x < grid.right and grid.top < word.middle < grid.bottom

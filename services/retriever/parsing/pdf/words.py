@@ -12,8 +12,6 @@ from services.retriever.parsing.pdf.glyphs import Glyphs
 from services.retriever.parsing.pdf.rules import Rules
 from services.retriever.parsing.pdf.segments import HYPHEN
 
-# What pdfium puts for a hyphen at a line's end and the line break behind it.
-HYPHEN = "\x02"
 _CURRENCY = r"(?:US|CA|AU|HK|NZ|[CAR])?[$€£¥₹]|Rs\.?|EUR|USD|GBP|CHF|INR"
 _SIGN = "[-+\u2010\u2011\u2012\u2013\u2014\u2212]"
 _MARK = "[*\u2020\u2021]"
