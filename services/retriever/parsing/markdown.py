@@ -12,7 +12,8 @@ from markdown_it.utils import EnvType, OptionsDict
 
 from folio.formats import MediaType
 from services.retriever.documents import ParsedDocument
-from services.retriever.parsing import html, plain
+from services.retriever.parsing import html
+from services.retriever.parsing.encodings import decode
 from services.retriever.parsing.limits import ParseLimits
 from services.retriever.parsing.parser import DEFAULT_LIMITS, NO_HINTS, Hints, Progress, unseen
 from services.retriever.parsing.text import clean_line
@@ -55,7 +56,7 @@ def parse(
     progress: Progress = unseen,
 ) -> ParsedDocument:
     """One page labelled "1". Titles: the sender's, the front matter's, the first heading, the file's name."""
-    raw, warnings = plain.decode(data)
+    raw, warnings = decode(data, named=hints.charset)
     front = _FRONT_MATTER.match(raw)
     named = _TITLE.search(front[1]) if front else None
     writer = TextWriter()

@@ -1,10 +1,12 @@
 """What a file is, told from its bytes; its name and declared type only decide between kinds of text."""
 
 import io
+import re
 import zipfile
 from pathlib import PurePath
 
 from folio.formats import SUFFIXES, MediaType
+from services.retriever.parsing import encodings
 from services.rpc.errors import InvalidArgument
 
 _READ = f"Folio reads {', '.join(kind.called for kind in MediaType)}"
@@ -47,6 +49,7 @@ _HTML_STARTS = (b"<!doctype html", b"<html", b"<head", b"<body")
 _UNICODE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")
 _CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\r\f\x0b\x1b") + b"\x7f"
 _MAX_CONTROLS = 0.1
+_CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([\w.:+-]{1,40})", re.IGNORECASE)
 _ZIP_LIST_BYTES = 2**18
 
 
@@ -68,7 +71,8 @@ def media_type(data: bytes, file_name: str = "", declared: str = "") -> MediaTyp
             "the file is named a PDF, but holds no PDF header: it is of another type, or damaged",
             reason="NOT_A_PDF",
         )
-    if not head.startswith(_UNICODE_MARKS) and _looks_binary(data[: 2**20]):
+    wide = charset(declared).lower().startswith(("utf-16", "utf16", "utf-32", "utf32", "ucs"))
+    if not wide and not head.startswith(_UNICODE_MARKS) and _looks_binary(data[: 2**20]):
         raise InvalidArgument(
             f"the file is binary data of an unknown type; {_READ}", reason="UNSUPPORTED_TYPE"
         )
@@ -86,6 +90,12 @@ def pdf_header(data: bytes) -> int:
     if at < 0 and b"startxref" in data[-_TAIL_BYTES:]:
         at = data.find(b"%PDF-", 0, _MAX_PREFIX)
     return at
+
+
+def charset(declared: str) -> str:
+    """The text encoding that a declared media type names: "koi8-r" of "text/plain; charset=koi8-r"."""
+    found = _CHARSET.search(declared)
+    return found[1] if found else ""
 
 
 def _hint(file_name: str, declared: str) -> MediaType:
@@ -123,21 +133,7 @@ def _zip_kind(data: bytes) -> str:
 
 
 def _looks_binary(sample: bytes) -> bool:
-    """More than a tenth control characters, unless they are the zeros of UTF-16 without a mark."""
-    if looks_utf16(sample):
+    """More than a tenth control characters, unless it is UTF-16 or UTF-32 without a mark."""
+    if encodings.unmarked(sample):
         return False
     return len(sample) - len(sample.translate(None, _CONTROLS)) > _MAX_CONTROLS * len(sample)
-
-
-def looks_utf16(sample: bytes) -> str:
-    """ "utf-16-le" or "utf-16-be" for text without a byte order mark, by where its zeros are; else "".
-
-    Such a text in a Latin script has a zero in nearly every second byte and nearly none between.
-    """
-    pairs = len(sample) // 2
-    even, odd = sample[0::2].count(0), sample[1::2].count(0)
-    if pairs >= 4 and odd > 0.7 * pairs and even < 0.05 * pairs:
-        return "utf-16-le"
-    if pairs >= 4 and even > 0.7 * pairs and odd < 0.05 * pairs:
-        return "utf-16-be"
-    return ""

@@ -14,7 +14,8 @@ class Hints:
 
     `title`: the sender's. `stem`: the file's name without its ending. Both are clean lines. `password`: the sender's,
     for a file that has one. `ocr`: read the text of scanned pages too. `careful`: this file has crashed the parser
-    once; do without the parts that may have done it. `skip`: pages, from 0, that ended the process before.
+    once; do without the parts that may have done it. `charset`: the text encoding that the sender names. `skip`:
+    pages, from 0, that ended the process before.
     """
 
     title: str = ""
@@ -22,6 +23,7 @@ class Hints:
     password: str = ""
     ocr: bool = False
     careful: bool = False
+    charset: str = ""
     skip: tuple[int, ...] = ()
 
     def title_of(self, *found: str) -> str:

@@ -67,6 +67,7 @@ class _Worker:
             password=request["password"],
             ocr=request["ocr"],
             careful=request["careful"],
+            charset=media.charset(request["media_type"]),
             skip=tuple(request["skip"]),
         )
         parse = PARSERS[media.media_type(data, request["file_name"], request["media_type"])]

@@ -18,7 +18,8 @@ import csv
 
 from folio.formats import MediaType
 from services.retriever.documents import Page, ParsedDocument
-from services.retriever.parsing import plain, sections
+from services.retriever.parsing import sections
+from services.retriever.parsing.encodings import decode
 from services.retriever.parsing.limits import ParseLimits
 from services.retriever.parsing.parser import DEFAULT_LIMITS, NO_HINTS, Hints, Progress, unseen
 from services.retriever.parsing.text import clean
@@ -30,7 +31,7 @@ def parse(
     limits: ParseLimits = DEFAULT_LIMITS,
     progress: Progress = unseen,
 ) -> ParsedDocument:
-    raw, warnings = plain.decode(data)
+    raw, warnings = decode(data)
     text = clean("\\n".join(" | ".join(row) for row in csv.reader(raw.splitlines()))).text
     pages = (Page(0, "1", text, 0),)
     whole = sections.build((), len(text))

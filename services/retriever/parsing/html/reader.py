@@ -4,7 +4,7 @@ import re
 
 from folio.formats import MediaType
 from services.retriever.documents import ParsedDocument
-from services.retriever.parsing import plain
+from services.retriever.parsing.encodings import decode
 from services.retriever.parsing.html.tree import parsed
 from services.retriever.parsing.html.write import write
 from services.retriever.parsing.limits import ParseLimits
@@ -28,7 +28,9 @@ def parse(
     found_charset = _CHARSET.search(data[:2048])
     charset = found_charset[1].decode("ascii").lower() if found_charset else ""
     # Where "charset" can be read in single bytes, they are not UTF-16 or UTF-32, whatever it says.
-    raw, warnings = plain.decode(data, "" if charset.startswith(("utf-16", "utf-32")) else charset)
+    if charset.startswith(("utf-16", "utf-32")):
+        charset = ""
+    raw, warnings = decode(data, charset, named=hints.charset)
     tree = parsed(raw)
     writer = TextWriter()
     seen = write(tree, writer)
