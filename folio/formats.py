@@ -7,6 +7,12 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Self
 
+_OOXML = "application/vnd.openxmlformats-officedocument"
+# With macros, which are not read, and templates: the same formats under other names.
+_DOCX = (".docx", ".docm", ".dotx", ".dotm")
+_PPTX = (".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm")
+_XLSX = (".xlsx", ".xlsm", ".xltx", ".xltm")
+
 
 class PageKind(StrEnum):
     """What the pages of a file are, as `folio.common.v1.PageKind` has it: what a page's label names."""
@@ -26,6 +32,13 @@ class MediaType(StrEnum):
     MARKDOWN = "text/markdown", "Markdown", PageKind.NONE, ".md", ".markdown"
     HTML = "text/html", "HTML", PageKind.NONE, ".html", ".htm", ".xhtml"
     TEXT = "text/plain", "plain text", PageKind.PAGE, ".txt"
+    DOCX = f"{_OOXML}.wordprocessingml.document", "Word (docx)", PageKind.NONE, *_DOCX
+    PPTX = f"{_OOXML}.presentationml.presentation", "PowerPoint (pptx)", PageKind.SLIDE, *_PPTX
+    XLSX = f"{_OOXML}.spreadsheetml.sheet", "Excel (xlsx)", PageKind.SHEET, *_XLSX
+    CSV = "text/csv", "CSV", PageKind.NONE, ".csv"
+    TSV = "text/tab-separated-values", "TSV", PageKind.NONE, ".tsv", ".tab"
+    EML = "message/rfc822", "e-mail (eml)", PageKind.NONE, ".eml"
+    EPUB = "application/epub+zip", "EPUB", PageKind.CHAPTER, ".epub"
 
     called: str
     pages_are: PageKind

@@ -274,7 +274,9 @@ async def _exchange(
     process.page = None
     try:
         async with asyncio.timeout(limits.wall_s):
-            await _send(process, wire.frame(request, data))
+            # A process that has no memory for the file says so and ends, with half of it in the pipe.
+            with suppress(ConnectionError):
+                await _send(process, wire.frame(request, data))
         while True:
             left = min(
                 end - time.monotonic(), limits.page_s if process.page is not None else limits.wall_s

@@ -14,8 +14,9 @@ from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from folio.formats import MediaType
-from services.retriever.parsing import html, markdown, media, plain, wire
+from services.retriever.parsing import csv, eml, epub, html, markdown, media, plain, wire
 from services.retriever.parsing.limits import ParseLimits
+from services.retriever.parsing.office import docx, pptx, xlsx
 from services.retriever.parsing.parser import Hints, Parser
 from services.retriever.parsing.pdf import locate, pages, render
 from services.retriever.parsing.text import clean_line
@@ -28,6 +29,13 @@ PARSERS: Mapping[MediaType, Parser] = {
     MediaType.MARKDOWN: markdown.parse,
     MediaType.HTML: html.parse,
     MediaType.TEXT: plain.parse,
+    MediaType.DOCX: docx.parse,
+    MediaType.PPTX: pptx.parse,
+    MediaType.XLSX: xlsx.parse,
+    MediaType.CSV: csv.parse,
+    MediaType.TSV: csv.parse,
+    MediaType.EML: eml.parse,
+    MediaType.EPUB: epub.parse,
 }
 
 
@@ -72,6 +80,8 @@ class _Worker:
         )
         parse = PARSERS[media.media_type(data, request["file_name"], request["media_type"])]
         document = parse(data, hints, self._limits, self._progress)
+        # What is sent of a large table takes as long as a page.
+        self._progress(len(document.pages) - 1)
         if len(document.text) > self._limits.max_chars:
             raise ResourceExhausted(
                 f"the file has more than {self._limits.max_chars:,} characters: split it",

@@ -9,14 +9,32 @@ import pytest
 
 from folio.formats import MediaType
 from services.retriever.parsing.media import media_type
-from services.rpc.errors import InvalidArgument
+from services.rpc.errors import FailedPrecondition, InvalidArgument
+
+
+def archive(*names: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as made:
+        for name in names:
+            made.writestr(name, "x")
+    return file.getvalue()
 
 
 def office(name: str) -> bytes:
+    return archive("[Content_Types].xml", name)
+
+
+def named(media_type: str) -> bytes:
+    """An archive that begins with its own media type, as EPUB and OpenDocument have it."""
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr(name, "x")
+    with zipfile.ZipFile(file, "w") as made:
+        made.writestr("mimetype", media_type)
+        made.writestr("content.xml", "x")
     return file.getvalue()
+
+
+def compound(entry: str) -> bytes:
+    return b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504) + entry.encode("utf-16-le")
 
 
 @pytest.mark.parametrize(
@@ -34,6 +52,19 @@ def office(name: str) -> bytes:
         ("a long enough text".encode("utf-16-le"), "a.txt", "", MediaType.TEXT),
         (b"a NUL \x00 in an otherwise ordinary text", "a.txt", "", MediaType.TEXT),
         (b"text that is called a picture", "a.png", "image/png", MediaType.TEXT),
+        (office("word/document.xml"), "a.docx", "", MediaType.DOCX),
+        (office("word/document2.xml"), "a.pdf", "application/pdf", MediaType.DOCX),
+        (office("xl/workbook.xml"), "a", "", MediaType.XLSX),
+        (office("xl\\workbook.xml"), "a.xlsx", "", MediaType.XLSX),
+        (office("ppt/presentation.xml"), "a.zip", "application/zip", MediaType.PPTX),
+        (named("application/epub+zip"), "a.zip", "", MediaType.EPUB),
+        (archive("META-INF/container.xml"), "a.epub", "", MediaType.EPUB),
+        (b"a,b\n1,2\n", "a.csv", "application/vnd.ms-excel", MediaType.CSV),
+        (b"a,b\n1,2\n", "a", "text/csv; charset=utf-8", MediaType.CSV),
+        (b"a\tb\n", "a.tsv", "", MediaType.TSV),
+        (b"<!DOCTYPE html><p>Log in", "a.csv", "text/csv", MediaType.HTML),
+        (b"From: a@example.org\n\nText", "a.eml", "", MediaType.EML),
+        (b"From: a@example.org\n\nText", "a", "message/rfc822", MediaType.EML),
     ],
 )
 def test_taken(data: bytes, name: str, declared: str, expected: MediaType) -> None:
@@ -46,9 +77,20 @@ def test_taken(data: bytes, name: str, declared: str, expected: MediaType) -> No
         (b"", "a.pdf", "empty"),
         (b"\x89PNG\r\n\x1a\n....", "a.pdf", "PNG"),
         (b"\xff\xd8\xff\xe0", "a.pdf", "JPEG"),
-        (office("word/document.xml"), "a.docx", "docx"),
-        (office("xl/workbook.xml"), "a.pdf", "xlsx"),
-        (office("other"), "a.md", "ZIP"),
+        (archive("other"), "a.md", "is a ZIP archive"),
+        (archive("a.docx", "word/notes.txt"), "a.zip", "is a ZIP archive"),
+        (office("xl/workbook.bin"), "a.xlsb", "save it as xlsx"),
+        (named("application/vnd.oasis.opendocument.text"), "a.odt", "OpenDocument text"),
+        (
+            named("application/vnd.oasis.opendocument.spreadsheet"),
+            "a.docx",
+            "OpenDocument spreadsheet",
+        ),
+        (compound("WordDocument"), "a.doc", "save it as docx"),
+        (compound("Workbook"), "a.xlsx", "save it as xlsx"),
+        (compound("PowerPoint Document"), "a.ppt", "save it as pptx"),
+        (compound("__substg1.0_001A001F"), "a.msg", "save it as eml"),
+        (b"plain text", "a.docx", "of another type"),
         (b"PK\x03\x04 cut short", "a.md", "damaged ZIP"),
         (b"\x7fELF\x02\x01", "a.txt", "ELF"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a.doc", "Office"),
@@ -64,11 +106,17 @@ def test_refused_saying_what_it_is(data: bytes, name: str, says: str) -> None:
 
 def test_an_office_file_with_a_large_picture_is_known_by_its_names() -> None:
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("word/media/picture.jpg", os.urandom(2**20))
-        archive.writestr("word/document.xml", "x")
-    with pytest.raises(InvalidArgument, match="docx"):
-        media_type(file.getvalue(), "a.docx")
+    with zipfile.ZipFile(file, "w") as made:
+        made.writestr("[Content_Types].xml", "x")
+        made.writestr("word/media/picture.jpg", os.urandom(2**20))
+        made.writestr("word/document.xml", "x")
+    assert media_type(file.getvalue(), "a") is MediaType.DOCX
+
+
+def test_an_office_file_with_a_password_says_so() -> None:
+    with pytest.raises(FailedPrecondition) as raised:
+        media_type(compound("EncryptedPackage"), "a.docx")
+    assert raised.value.reason == "UNSUPPORTED_ENCRYPTION"
 
 
 def test_an_archive_of_a_hundred_thousand_names_costs_no_memory() -> None:

@@ -1,0 +1,386 @@
+"""Excel workbooks to text: a page for each sheet, values as the sheet shows them, tables with the names of their cells.
+
+What a sheet hides (sheets, rows, columns) is left out, and so are comments and charts: they are not its cells. Formulas
+stand with the value that was stored with them.
+"""
+
+import io
+import re
+from bisect import bisect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from lxml import etree
+
+from folio.formats import MediaType
+from services.retriever.documents import ParsedDocument
+from services.retriever.parsing.archive import broken
+from services.retriever.parsing.limits import ParseLimits
+from services.retriever.parsing.office import grid
+from services.retriever.parsing.office.number_formats import BUILT_IN, GENERAL, shown
+from services.retriever.parsing.office.package import (
+    Element,
+    Package,
+    attribute,
+    child,
+    children,
+    name_of,
+    relation,
+)
+from services.retriever.parsing.office.runs import Run, joined
+from services.retriever.parsing.parser import DEFAULT_LIMITS, NO_HINTS, Hints, Progress, unseen
+from services.retriever.parsing.writer import TextWriter
+
+MAX_CELLS = 200_000
+"""Cells that are read of one workbook."""
+_LAST_COLUMN = 16_384
+_MAX_SPAN = 10_000
+_TELL_EVERY = 1_000  # Rows.
+_ADDRESS = re.compile(r"([A-Z]{1,3})(\d{1,7})", re.IGNORECASE)
+# What cannot be written in XML, and an underscore that would look like it (ECMA-376, part 1, 22.9.2.19).
+_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_ISO_DATE = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.\d+)?Z?)?")
+# Elements that are let go of when they have been read.
+_WHOLE = frozenset({"row", "col", "mergeCell", "hyperlink", "dataValidation", "cfRule", "ext"})
+
+
+@dataclass(frozen=True)
+class _Style:
+    format: str = GENERAL
+    strong: bool = False
+    struck: bool = False
+
+
+@dataclass
+class _Sheet:
+    """What a sheet holds: `rows` by number, of cells by column, from 1. `merged`: rows and columns, by first cell."""
+
+    rows: dict[int, dict[int, grid.GridCell]] = field(default_factory=dict)
+    hidden_rows: set[int] = field(default_factory=set)
+    hidden_columns: list[tuple[int, int]] = field(default_factory=list)
+    merged: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+
+
+@dataclass
+class _Counts:
+    """Of the whole workbook, for its warnings."""
+
+    cells: int = 0
+    hidden: int = 0
+    struck: int = 0
+    unknown: int = 0
+    comments: int = 0
+    drawings: int = 0
+    hidden_sheets: int = 0
+    chart_sheets: int = 0
+    cut: str = ""
+
+    def warnings(self) -> Iterator[str]:
+        if self.hidden_sheets:
+            yield f"hidden sheets left out: {self.hidden_sheets}"
+        if self.hidden:
+            yield f"cells in hidden rows or columns left out: {self.hidden}"
+        if self.struck:
+            yield f"struck-out text left out: {self.struck} cells"
+        if self.unknown:
+            yield (
+                f"formulas without a stored value: {self.unknown}; open the file in its own program and save it again"
+            )
+        if self.comments:
+            yield f"comments left out: on {self.comments} sheets"
+        if self.drawings or self.chart_sheets:
+            yield f"charts and drawings not read: on {self.drawings + self.chart_sheets} sheets"
+        if self.cut:
+            yield self.cut
+
+
+def parse(
+    data: bytes,
+    hints: Hints = NO_HINTS,
+    limits: ParseLimits = DEFAULT_LIMITS,
+    progress: Progress = unseen,
+) -> ParsedDocument:
+    """A page for each sheet that is shown and holds something, labelled with its name. Titles: the sender's, the
+    properties', the file's name."""
+    package = Package(data, MediaType.XLSX.called)
+    book = package.tree(package.main)
+    if name_of(book) != "workbook":
+        raise broken(package.called)
+    reader = _Reader(package, attribute(child(book, "workbookPr"), "date1904") in ("1", "true"))
+    writer = TextWriter()
+    for index, sheet in enumerate(children(child(book, "sheets"), "sheet")):
+        progress(index)
+        if reader.counts.cut:
+            break
+        if attribute(sheet, "state", "visible") != "visible":
+            reader.counts.hidden_sheets += 1
+            continue
+        part = package.target(package.main, relation(sheet))
+        if not part:
+            continue
+        name = attribute(sheet, "name")
+        tell = partial(progress, index)
+        rows = reader.read(part, name, tell)
+        if not any(rows):
+            continue
+        writer.page(name)
+        with writer.heading(1):
+            writer.text(name)
+        grid.write(writer, rows, tell)
+        tell()
+    return writer.finish(
+        MediaType.XLSX,
+        [package.title() or hints.stem],
+        hints,
+        [*reader.counts.warnings(), *package.warnings()],
+    )
+
+
+class _Reader:
+    """Reads the sheets of one workbook, with what they share: strings, styles, and the day that dates count from."""
+
+    def __init__(self, package: Package, since_1904: bool) -> None:
+        self._package = package
+        self._offset = 1462 if since_1904 else 0
+        self._strings = self._read_strings()
+        self._styles = self._read_styles()
+        self.counts = _Counts()
+
+    def read(self, part: str, name: str, tell: Callable[[], None]) -> list[grid.Row]:
+        """The rows of a sheet as it shows them, those that are empty too. An empty list for a sheet of charts."""
+        sheet = _Sheet()
+        number = 0
+        root = ""
+        for event, element in self._events(part):
+            if event == "start":
+                root = root or name_of(element)
+                continue
+            match name_of(element):
+                case "col" if _is_on(element, "hidden"):
+                    first, last = int(element.get("min", "0")), int(element.get("max", "0"))
+                    sheet.hidden_columns.append((first, last))
+                case "row":
+                    number = int(float(element.get("r") or number + 1))
+                    self._row(sheet, element, number)
+                    if number % _TELL_EVERY == 0:
+                        tell()
+                    if self.counts.cells > MAX_CELLS:
+                        self.counts.cut = (
+                            f"read up to row {number} of the sheet {name!r}: the workbook has more than"
+                            f" {MAX_CELLS:,} cells; split it"
+                        )
+                        break
+                case "mergeCell":
+                    _merge(sheet, element.get("ref", ""))
+            if name_of(element) in _WHOLE:
+                element.clear()
+        if root != "worksheet":
+            self.counts.chart_sheets += 1
+            return []
+        kinds = {one.kind for one in self._package.relationships(part).values()}
+        self.counts.comments += bool(kinds & {"comments", "threadedComment"})
+        self.counts.drawings += "drawing" in kinds
+        return list(self._shown(sheet))
+
+    def _events(self, part: str) -> Iterator[tuple[str, Element]]:
+        source = io.BytesIO(self._package.part(part))
+        try:
+            yield from etree.iterparse(
+                source, ("start", "end"), resolve_entities=False, no_network=True, load_dtd=False
+            )
+        except etree.XMLSyntaxError:
+            raise broken(self._package.called) from None
+
+    def _row(self, sheet: _Sheet, element: Element, number: int) -> None:
+        cells: dict[int, grid.GridCell] = {}
+        column = 0
+        for one in element:
+            if name_of(one) != "c":
+                continue
+            place = _ADDRESS.fullmatch(one.get("r") or "")
+            column = _column(place[1]) if place else column + 1
+            style = self._style(one.get("s") or "0")
+            text, figure = self._value(one, style)
+            text = text.strip()
+            if not text:
+                continue
+            self.counts.cells += 1
+            if style.struck:
+                self.counts.struck += 1
+                continue
+            address = f"{grid.letters(column)}{number}"
+            cells[column] = grid.GridCell(text, figure, style.strong, address)
+        if cells:
+            sheet.rows[number] = cells
+        if _is_on(element, "hidden"):
+            sheet.hidden_rows.add(number)
+
+    def _value(self, cell: Element, style: _Style) -> tuple[str, bool]:
+        """What a cell shows, and whether that is a figure."""
+        kind = cell.get("t") or "n"
+        if kind == "inlineStr":
+            return self._shown_text(_rich(child(cell, "is"), self.counts), style), False
+        stored = child(cell, "v")
+        value = (stored.text or "") if stored is not None else ""
+        if not value:
+            self.counts.unknown += child(cell, "f") is not None and kind != "str"
+            return "", False
+        try:
+            match kind:
+                case "s":
+                    return self._shown_text(self._strings[int(value)], style), False
+                case "str":
+                    return self._shown_text(_unescaped(value), style), False
+                case "b":
+                    return shown(value == "1", style.format), False
+                case "e":
+                    return value, False
+                case "d":
+                    day = _ISO_DATE.fullmatch(value)
+                    return (" ".join(filter(None, day.groups())) if day else value), True
+                case _:
+                    number = float(value) if re.search(r"[.eE]", value) else int(value)
+                    return shown(number, style.format, self._offset), True
+        except (ValueError, IndexError, OverflowError):
+            return value, False
+
+    def _shown_text(self, text: str, style: _Style) -> str:
+        return shown(text, style.format) if style.format not in (GENERAL, "@") else text
+
+    def _style(self, index: str) -> _Style:
+        number = int(index) if index.isdigit() else 0
+        return self._styles[number] if number < len(self._styles) else _Style()
+
+    def _shown(self, sheet: _Sheet) -> Iterator[grid.Row]:
+        """Rows and columns that are hidden are no gap between those beside them."""
+        places = _places(sheet)
+        last = 0
+        for number in sorted(sheet.rows):
+            row = sheet.rows[number]
+            if number in sheet.hidden_rows:
+                self.counts.hidden += len(row)
+                continue
+            yield from ({} for _ in set(range(last + 1, min(number, last + 4))) - sheet.hidden_rows)
+            last = number
+            self.counts.hidden += sum(1 for column in row if column not in places)
+            yield {
+                places[column]: _spread(sheet, places, number, column, cell)
+                for column, cell in row.items()
+                if column in places
+            }
+
+    def _read_strings(self) -> list[str]:
+        found: list[str] = []
+        for part in self._package.related(self._package.main, "sharedStrings"):
+            for event, element in self._events(part):
+                if event == "end" and name_of(element) == "si":
+                    found.append(_rich(element, None))
+                    element.clear()
+        return found
+
+    def _read_styles(self) -> list[_Style]:
+        for part in self._package.related(self._package.main, "styles"):
+            tree = self._package.tree(part)
+            formats = dict(BUILT_IN) | {
+                attribute(one, "numFmtId"): attribute(one, "formatCode")
+                for one in children(child(tree, "numFmts"), "numFmt")
+            }
+            fonts = list(children(child(tree, "fonts"), "font"))
+            return [
+                _Style(
+                    formats.get(attribute(one, "numFmtId"), GENERAL),
+                    *_look(fonts, attribute(one, "fontId")),
+                )
+                for one in children(child(tree, "cellXfs"), "xf")
+            ]
+        return []
+
+
+def _look(fonts: Sequence[Element], index: str) -> tuple[bool, bool]:
+    font = fonts[int(index)] if index.isdigit() and int(index) < len(fonts) else None
+    return _has(font, "b"), _has(font, "strike")
+
+
+def _has(font: Element | None, name: str) -> bool:
+    found = child(font, name)
+    return found is not None and attribute(found, "val", "1") not in ("0", "false")
+
+
+def _is_on(element: Element, name: str) -> bool:
+    return element.get(name) in ("1", "true")
+
+
+def _rich(element: Element | None, counts: _Counts | None) -> str:
+    """The text of a string whose parts may look different. Struck-out parts are left out."""
+    if element is None:
+        return ""
+    runs = []
+    for one in element:
+        if name_of(one) == "t":
+            runs.append(Run(_unescaped(one.text or "")))
+        elif name_of(one) == "r":
+            look = child(one, "rPr")
+            text = child(one, "t")
+            if text is None or not text.text or _has(look, "strike"):
+                continue
+            level = attribute(child(look, "vertAlign"), "val")
+            runs.append(
+                Run(_unescaped(text.text), {"superscript": 1, "subscript": -1}.get(level, 0))
+            )
+    return joined(runs)
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text
+
+
+def _column(letters: str) -> int:
+    number = 0
+    for letter in letters.upper():
+        number = number * 26 + ord(letter) - 64
+    return number
+
+
+def _merge(sheet: _Sheet, reference: str) -> None:
+    first, _, last = reference.partition(":")
+    start, end = _ADDRESS.fullmatch(first), _ADDRESS.fullmatch(last)
+    if start and end:
+        sheet.merged[int(start[2]), _column(start[1])] = (int(end[2]), _column(end[1]))
+
+
+def _places(sheet: _Sheet) -> dict[int, int]:
+    """By column that is shown and holds something or is merged over, its place among those that are shown."""
+    used = {column for row in sheet.rows.values() for column in row}
+    used |= {
+        column
+        for (_, first), (_, last) in sheet.merged.items()
+        for column in range(first, min(last, first + _MAX_SPAN) + 1)
+    }
+    hidden = sorted(
+        {
+            column
+            for first, last in sheet.hidden_columns
+            for column in range(first, min(last, _LAST_COLUMN) + 1)
+        }
+    )
+    unseen = set(hidden)
+    return {column: column - bisect(hidden, column) for column in used if column not in unseen}
+
+
+def _spread(
+    sheet: _Sheet, places: Mapping[int, int], row: int, column: int, cell: grid.GridCell
+) -> grid.GridCell:
+    """The cell with the rows and columns that it is merged over: those that are shown."""
+    end = sheet.merged.get((row, column))
+    if end is None:
+        return cell
+    rows = sum(
+        1
+        for one in range(row + 1, min(end[0], row + _MAX_SPAN) + 1)
+        if one not in sheet.hidden_rows and one in sheet.rows
+    )
+    columns = sum(
+        1 for one in range(column + 1, min(end[1], column + _MAX_SPAN) + 1) if one in places
+    )
+    return grid.GridCell(cell.text, cell.figure, cell.strong, cell.address, 1 + rows, 1 + columns)
