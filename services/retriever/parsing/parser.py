@@ -6,6 +6,7 @@ from typing import Protocol
 
 from services.retriever.documents import ParsedDocument
 from services.retriever.parsing.limits import ParseLimits
+from services.retriever.parsing.titles import is_title
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,9 @@ class Hints:
     skip: tuple[int, ...] = ()
 
     def title_of(self, *found: str) -> str:
-        """The document's title: the sender's, else the first that was found in the file, else the file's name."""
-        return next(filter(None, (self.title, *found, self.stem)), "")
+        """The document's title: the sender's, else the first that was found in the file and says something, else the
+        file's name."""
+        return self.title or next(filter(is_title, found), self.stem)
 
 
 # Raised when files are read differently: then the same bytes, sent again, are another version of a document.

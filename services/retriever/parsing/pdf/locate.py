@@ -12,6 +12,7 @@ from services.retriever import places
 from services.retriever.documents import Box, Page
 from services.retriever.parsing.pdf import pages
 from services.retriever.parsing.pdf.opening import opened
+from services.retriever.parsing.pdf.page import read_page
 from services.retriever.parsing.wire import Quote
 
 
@@ -32,7 +33,7 @@ def _page(document: pdfium.PdfDocument, index: int) -> Page | None:
     if not 0 <= index < len(document):
         return None
     try:
-        return pages.as_page(pages.read_page(document, index), index)
+        return pages.as_page(read_page(document, index), index)
     except pdfium.PdfiumError:
         return None
 

@@ -56,6 +56,7 @@ class PageText:
     dropped: int = 0
     text_layer: bool = False
     tables: tuple[Table, ...] = ()
+    uncertain: tuple[tuple[int, int], ...] = ()
 
 
 def read_page(document: pdfium.PdfDocument, index: int) -> PageText:

@@ -3,28 +3,29 @@
 import ctypes
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as c
 
 from folio.formats import MediaType
 from services.retriever import places
-from services.retriever.documents import PAGE_BREAK, Page, ParsedDocument, Table
+from services.retriever.documents import Page, ParsedDocument
 from services.retriever.parsing import sections
 from services.retriever.parsing.limits import ParseLimits
 from services.retriever.parsing.parser import DEFAULT_LIMITS, NO_HINTS, Hints, Progress, unseen
-from services.retriever.parsing.pdf import headings, ocr, page
+from services.retriever.parsing.pdf import flow, headings, labels, ocr, page, titles
+from services.retriever.parsing.pdf.flow import FlowPage
 from services.retriever.parsing.pdf.headings import Bookmark, TextLine
 from services.retriever.parsing.pdf.opening import opened
 from services.retriever.parsing.pdf.page import PageText
-from services.retriever.parsing.text import LINE_HYPHEN, clean_line
+from services.retriever.parsing.text import clean_line
 from services.rpc.errors import ResourceExhausted
 
 EMPTY_PAGE_CHARS = 20
 _LABEL_CHARS = 40
 _MAX_BOOKMARKS = 5_000
 _MAX_OUTLINE_DEPTH = 8
+_NO_TEXT = PageText("", array("H"), (), (612.0, 792.0))
 _METADATA = (
     "Title",
     "Author",
@@ -76,15 +77,13 @@ def _read(
     return reader
 
 
-def read_page(document: pdfium.PdfDocument, index: int) -> PageText:
-    """One page with the hyphens at its lines' ends decided. Raises PdfiumError."""
-    return _joined(page.read_page(document, index))
-
-
-def as_page(found: PageText, index: int, label: str = "", start: int = 0) -> Page:
-    """The page as it is kept."""
+def as_page(
+    found: PageText, index: int, label: str = "", start: int = 0, furniture: str = ""
+) -> Page:
+    """The page as it is kept, its text at `start` in the document's."""
+    uncertain = tuple((start + first, start + last) for first, last in found.uncertain)
     boxes = places.encode(found.boxes, found.size)
-    return Page(index, label or str(index + 1), found.text, start, boxes=boxes)
+    return Page(index, label or str(index + 1), found.text, start, furniture, boxes, uncertain)
 
 
 class _Reader:
@@ -95,9 +94,7 @@ class _Reader:
         self._limits = limits
         self._careful = hints.careful
         self._heavy = hints.skip
-        self._pages: list[Page] = []
-        self._lines: list[TextLine] = []
-        self._tables: list[Table] = []
+        self._texts: list[PageText] = []
         self._length = 0
         self.unreadable: list[int] = []
         self._hidden: list[int] = []
@@ -106,30 +103,22 @@ class _Reader:
         self._dropped = 0
 
     def add(self, index: int) -> None:
-        start = self._length + len(PAGE_BREAK) if self._pages else 0
-        label = str(index + 1) if self._careful else _label(self._document, index)
-        text = ""
-        kept = Page(index, label, "", start)
+        found = _NO_TEXT
         try:
-            found = read_page(self._document, index) if index not in self._heavy else None
+            if index not in self._heavy:
+                found = page.read_page(self._document, index)
         except pdfium.PdfiumError:
             self.unreadable.append(index)
-            found = None
-        if found is not None:
-            kept = as_page(found, index, label, start)
-            text = kept.text
-            self._lines += _text_lines(found, index, start)
-            self._tables += [table.moved(start) for table in found.tables]
-            self._dropped += found.dropped
-            if found.hidden:
-                self._hidden.append(index)
-            if found.text_layer:
-                self._layers.append(index)
-        few = len(text) < EMPTY_PAGE_CHARS and index not in self._heavy
-        if not text or (few and _has_picture(self._document, index)):
+        self._dropped += found.dropped
+        if found.hidden:
+            self._hidden.append(index)
+        if found.text_layer:
+            self._layers.append(index)
+        few = len(found.text) < EMPTY_PAGE_CHARS and index not in self._heavy
+        if not found.text or (few and _has_picture(self._document, index)):
             self._empty.append(index)
-        self._pages.append(kept)
-        self._length = start + len(text)
+        self._texts.append(found)
+        self._length += len(found.text)
         if self._length > self._limits.max_chars:
             raise ResourceExhausted(
                 f"the PDF has more than {self._limits.max_chars:,} characters of text: split it",
@@ -138,23 +127,48 @@ class _Reader:
 
     def finish(self, hints: Hints, layer: bytes) -> ParsedDocument:
         metadata = _metadata(self._document)
-        starts = [each.char_start for each in self._pages]
+        named = metadata.get("Title", "")
+        # A file's name is often more telling than the largest words of its first page ("FORM 10-K").
+        title = hints.title_of(named, hints.stem, *titles.on_first_page(self._texts))
+        flowing = flow.flow(self._texts, title)
+        pages: list[Page] = []
+        lines: list[TextLine] = []
+        start = 0
+        for index, (label, each) in enumerate(zip(self._labels(flowing), flowing, strict=True)):
+            start += each.gap if index else 0
+            pages.append(as_page(each.text, index, label, start, each.furniture))
+            lines += _text_lines(each, index, start)
+            start += len(each.text.text)
         bookmarks = [] if self._careful else _bookmarks(self._document)
-        found = headings.from_outline(bookmarks, self._lines, starts)
-        found = found or headings.from_fonts(self._lines)
+        found = headings.from_outline(bookmarks, lines, [each.char_start for each in pages])
+        found = found or headings.from_fonts(lines)
         return ParsedDocument(
             media_type=MediaType.PDF,
-            title=hints.title_of(metadata.get("Title", "")),
-            pages=tuple(self._pages),
-            sections=sections.build(found, self._length),
+            title=title,
+            pages=tuple(pages),
+            sections=sections.build(found, start),
             empty_pages=tuple(self._empty),
-            warnings=tuple(self._warnings()),
+            warnings=tuple(self._warnings(pages)),
             metadata=metadata,
             text_layer=layer,
-            tables=tuple(self._tables),
+            tables=tuple(
+                table.moved(page_.char_start)
+                for page_, each in zip(pages, flowing, strict=True)
+                for table in each.text.tables
+            ),
         )
 
-    def _warnings(self) -> Iterator[str]:
+    def _labels(self, flowing: Sequence[FlowPage]) -> list[str]:
+        """What the file calls its pages, else what is printed on them, else their numbers."""
+        count = len(flowing)
+        given = (
+            [""] * count if self._careful else [_label(self._document, at) for at in range(count)]
+        )
+        if not any(given):
+            given = labels.printed([each.number for each in flowing])
+        return [label or str(at + 1) for at, label in enumerate(given or [""] * count)]
+
+    def _warnings(self, pages: Sequence[Page]) -> Iterator[str]:
         if self._careful:
             yield "page labels and bookmarks are damaged: pages are labelled by their number"
         if self.unreadable:
@@ -165,14 +179,16 @@ class _Reader:
             yield f"hidden text left out (invisible, white, off the page or tiny) on pages {_numbers(self._hidden)}"
         if self._layers:
             yield f"text of a scan's OCR layer on pages {_numbers(self._layers)}"
-        replaced = sum(each.text.count("\ufffd") for each in self._pages)
+        replaced = sum(each.text.count("\ufffd") for each in pages)
         if replaced + self._dropped > 0.05 * max(1, self._length):
             yield "more than 5% of the characters could not be read: the fonts lack a map to Unicode"
 
 
-def _text_lines(page: PageText, index: int, start: int) -> Iterator[TextLine]:
-    for line in page.lines:
-        words = page.text[line.start : line.end].strip()
+def _text_lines(each: FlowPage, index: int, start: int) -> Iterator[TextLine]:
+    """The lines that may be headings."""
+    text = each.text
+    for line in text.lines:
+        words = text.text[line.start : line.end].strip()
         if words and not line.aside:
             yield TextLine(
                 offset=start + line.start,
@@ -186,39 +202,6 @@ def _text_lines(page: PageText, index: int, start: int) -> Iterator[TextLine]:
             )
 
 
-def _joined(found: PageText) -> PageText:
-    """A word that goes on in lower case was broken by the typesetter; "Anglo-Saxon" and "pre-1990" were not."""
-    if LINE_HYPHEN not in found.text:
-        return found
-    text: list[str] = []
-    boxes = array("H")
-    moved = array("I")  # The new offset of each old one.
-    for at, char in enumerate(found.text):
-        moved.append(len(text))
-        if char == LINE_HYPHEN:
-            broken = found.text[at - 1 : at].isalpha() and found.text[at + 1 : at + 2].islower()
-            if broken:
-                continue
-            char = "-"
-        text.append(char)
-        boxes.extend(found.boxes[4 * at : 4 * at + 4])
-    moved.append(len(text))
-    lines = (replace(line, start=moved[line.start], end=moved[line.end]) for line in found.lines)
-    tables = tuple(
-        replace(
-            table,
-            char_start=moved[table.char_start],
-            char_end=moved[table.char_end],
-            cells=tuple(
-                replace(cell, char_start=moved[cell.char_start], char_end=moved[cell.char_end])
-                for cell in table.cells
-            ),
-        )
-        for table in found.tables
-    )
-    return replace(found, text="".join(text), boxes=boxes, lines=tuple(lines), tables=tables)
-
-
 def _has_picture(document: pdfium.PdfDocument, index: int) -> bool:
     try:
         page = document[index]
@@ -228,12 +211,11 @@ def _has_picture(document: pdfium.PdfDocument, index: int) -> bool:
 
 
 def _label(document: pdfium.PdfDocument, index: int) -> str:
-    """The printed label, or the physical number counted from 1 where there is none that can be read."""
+    """What the file calls a page; empty where it says nothing that can be read."""
     try:
-        label = clean_line(document.get_page_label(index), _LABEL_CHARS)
+        return clean_line(document.get_page_label(index), _LABEL_CHARS)
     except (pdfium.PdfiumError, UnicodeError, ValueError):
-        label = ""
-    return label or str(index + 1)
+        return ""
 
 
 def _metadata(document: pdfium.PdfDocument) -> dict[str, str]:

@@ -5,6 +5,7 @@ import pytest
 from services.retriever.documents import Box
 from services.retriever.parsing.pdf import glyphs, layout, pages
 from services.retriever.parsing.pdf.opening import opened
+from services.retriever.parsing.pdf.page import read_page
 from tests.retriever.parsing.pdfs import make, text
 
 LEFT = [
@@ -160,7 +161,7 @@ class TestMarks:
     def test_every_character_knows_its_place(self) -> None:
         data = make([line(("A night costs 320", 11, 0), ("1", 6.5, 4), (" euros.", 11, 0))])
         with opened(data) as document:
-            found = pages.read_page(document, 0)
+            found = read_page(document, 0)
         assert len(found.boxes) == 4 * len(found.text)
         figure, mark = found.text.index("320"), found.text.index("[^1]") + 2
         assert found.boxes[4 * mark] >= found.boxes[4 * (figure + 2) + 2] - 40

@@ -1,0 +1,453 @@
+"""Running heads, feet and page numbers of a PDF: lines that return at the edge of its pages.
+
+They are told by their place and by what returns: the same words, or the same words with a number that counts the
+pages. Lines further in are body text, whatever they say, and so is a table. What a line says and no other place of the
+document does is said once: on its first page it stays in the text.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from services.retriever.documents import Table
+from services.retriever.parsing.pdf.page import PageText
+from services.retriever.places import FULL
+
+_EDGE = 0.2  # Of the page's height, at either end: furniture lies within.
+_NARROW_EDGE = 0.12  # The same where a line returns only twice.
+_MAX_ROWS = 6
+_SAME_HEIGHT = 5.0  # Points.
+_SHORT = (
+    6  # Pages: up to so many, a line that returns once is furniture; beyond, it must return twice.
+)
+_LARGE, _LARGE_SHARE = (
+    1.25,
+    0.6,
+)  # Type larger than the body's is a heading, unless most pages have it.
+_MAX_CHARS = 160
+_NUMBER = re.compile(r"(?<![\w.,/:-])(\d{1,4})(?![\w/:]|[.,-]\d)")
+_YEARS = re.compile(r"(?:19|20)\d\d\W+(?:19|20)\d\d\W*$")
+_ROMAN = re.compile(r"m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})")
+_EDGE_WORDS = re.compile(r"^\W*([ivxlcdm]+)\b|\b([ivxlcdm]+)\W*$")
+_PAGE_WORDS = re.compile(
+    r"(?:page|pages|pg|p|seite|seiten|s|pagina|página|pagine|pag|pág|side|sida|sivu|strana|str|стр|страница|of|von|de|du|sur|"
+    r"di|da|del|av|af|van|из|z|folie|slide)?",
+    re.IGNORECASE,
+)
+_ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number that counts the pages, as it is printed: `value` = page index * step + a constant."""
+
+    text: str
+    value: int
+    roman: bool
+
+
+@dataclass
+class Furniture:
+    """Of one page, indices of its lines. `kept` are those among `lines` whose words stay in the text, once."""
+
+    lines: set[int] = field(default_factory=set)
+    kept: set[int] = field(default_factory=set)
+    number: Number | None = None
+
+
+@dataclass(frozen=True)
+class _Row:
+    """Lines side by side, near an edge of their page. `height`: points from that edge; `gap`: to the row further in."""
+
+    lines: tuple[int, ...]
+    height: float
+    gap: float
+    size: float
+
+
+@dataclass(frozen=True)
+class _Strip:
+    """What stands side by side; a table has no lines."""
+
+    lines: tuple[int, ...]
+    top: float
+    bottom: float
+
+
+@dataclass(frozen=True)
+class _Key:
+    """What returns: words with {} for a number, which is the page's index times `step` plus `offset`; step 0: none."""
+
+    edge: str
+    words: str
+    step: int = 0
+    offset: int = 0
+    roman: bool = False
+
+    @property
+    def only_counts(self) -> bool:
+        """Whether it is a page number and nothing more: "Lot 7" counts too, but lots."""
+        return bool(self.step) and all(_only_counts(word, "") for word in self.words.split())
+
+
+@dataclass
+class _Page:
+    text: PageText
+    rows: dict[str, list[_Row]]
+    keys: dict[int, list[tuple[_Key, str, int]]]
+    """By line: each key with its number as printed and its value."""
+    doubtful: tuple[set[int], set[int]]
+    """Lines that may be text, for they stand close to it and are set like it; the same with those that may be headings,
+    in large or bold type, or further in."""
+
+
+def find(pages: Sequence[PageText], title: str = "") -> list[Furniture]:
+    """One for each page."""
+    found = [Furniture() for _ in pages]
+    if len(pages) < 2:
+        return found
+    body = body_size(pages)
+    near = [_near_edges(page, index, body) for index, page in enumerate(pages)]
+    returning = _returning(near, body)
+    marked: list[set[int]] = [set() for _ in pages]
+    numbers: list[dict[int, Number]] = [{} for _ in pages]
+    for index, page in enumerate(near):
+        for line, keys in page.keys.items():
+            hits = [
+                entry
+                for entry in keys
+                if (index, line) in returning.get(entry[0], ())
+                and (entry[0].only_counts or line not in page.doubtful[bool(entry[0].step)])
+            ]
+            if hits:
+                marked[index].add(line)
+            counted = [entry for entry in hits if entry[0].step]
+            if counted:
+                key, printed, value = max(counted, key=lambda entry: len(returning[entry[0]]))
+                numbers[index][line] = Number(printed, value, key.roman)
+    bands = _bands(near, marked)
+    for index, page in enumerate(near):
+        for edge, rows in page.rows.items():
+            found[index].lines.update(_outermost(rows, marked[index], bands[edge]))
+    _spare_pages(pages, found)
+    _add_stamps(pages, found)
+    _count(near, found, numbers)
+    _keep_once(pages, found, title)
+    return found
+
+
+def _add_stamps(pages: Sequence[PageText], found: Sequence[Furniture]) -> None:
+    """Watermarks and sideways lines that return, wherever they stand."""
+    stamps: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for index, page in enumerate(pages):
+        for at, line in enumerate(page.lines):
+            if line.aside:
+                stamps[_letters(page.text[line.start : line.end])].append((index, at))
+    for places in stamps.values():
+        if len({index for index, _ in places}) >= _least(len(pages)):
+            for index, at in places:
+                found[index].lines.add(at)
+
+
+def _least(pages: int) -> int:
+    """On how many pages a line must stand."""
+    return 2 if pages <= _SHORT else 3
+
+
+def _count(
+    near: Sequence[_Page], found: Sequence[Furniture], numbers: Sequence[dict[int, Number]]
+) -> None:
+    """The number of each page: that of a line whose words return, else one that counts on from those of other pages."""
+    series = Counter(
+        (number.value - index, number.roman)
+        for index, counts in enumerate(numbers)
+        for line, number in counts.items()
+        if line in found[index].lines
+    )
+    for index, (page, of) in enumerate(zip(near, found, strict=True)):
+        candidates = [numbers[index][line] for line in sorted(of.lines) if line in numbers[index]]
+        candidates = candidates or [
+            Number(printed, value, key.roman)
+            for line in sorted(of.lines)
+            for key, printed, value in page.keys.get(line, ())
+            if key.step == 1 and series[value - index, key.roman] > 1
+        ]
+        of.number = max(
+            candidates, key=lambda number: series[number.value - index, number.roman], default=None
+        )
+
+
+def _outermost(rows: Sequence[_Row], marked: set[int], bands: "_Bands") -> Iterator[int]:
+    """The lines of rows that return, or stand where others do, from the edge to the first row that does not."""
+    for row in rows:
+        if not (marked.issuperset(row.lines) or bands.has(row)):
+            return
+        yield from row.lines
+
+
+def body_size(pages: Sequence[PageText]) -> float:
+    """The size of most characters, in points."""
+    sizes: Counter[float] = Counter()
+    for page in pages:
+        for line in page.lines:
+            sizes[line.size] += line.end - line.start
+    return max(sizes, key=sizes.__getitem__, default=0.0)
+
+
+def _near_edges(page: PageText, index: int, body: float) -> _Page:
+    strips = _strips(page)
+    height = page.size[1]
+    near: dict[str, list[_Row]] = {"head": [], "foot": []}
+    keys: dict[int, list[tuple[_Key, str, int]]] = {}
+    texts: set[int] = set()
+    headings: set[int] = set()
+    for edge, ordered in (("head", strips), ("foot", strips[::-1])):
+        for at, strip in enumerate(ordered[:_MAX_ROWS]):
+            row = [page.lines[line] for line in strip.lines]
+            distance = strip.top if edge == "head" else height - strip.bottom
+            chars = sum(line.end - line.start for line in row)
+            if not row or distance > _EDGE * height or chars > _MAX_CHARS:
+                break
+            if _YEARS.search(" ".join(page.text[line.start : line.end] for line in row)):
+                break  # The heads of a table.
+            gap = height
+            if at + 1 < len(ordered):
+                further = ordered[at + 1]
+                gap = further.top - strip.bottom if edge == "head" else strip.top - further.bottom
+            size = max(line.size for line in row)
+            bold = any(line.bold for line in row)
+            if gap < 0.6 * size and abs(size - body) <= 0.05 * body:
+                texts.update(strip.lines)
+            if gap < size or size > 1.05 * body or bold or distance > _NARROW_EDGE * height:
+                headings.update(strip.lines)
+            near[edge].append(_Row(strip.lines, distance, gap, size))
+            for line in strip.lines:
+                words = page.text[page.lines[line].start : page.lines[line].end]
+                keys.setdefault(line, []).extend(_keys(edge, words, index))
+    return _Page(page, near, keys, (texts, texts | headings))
+
+
+def _strips(page: PageText) -> list[_Strip]:
+    """The page from top to bottom: lines that stand side by side, and tables; without sideways text and stamps."""
+    upright = [at for at, line in enumerate(page.lines) if not line.aside]
+    upright.sort(key=lambda at: (page.lines[at].top + page.lines[at].bottom, page.lines[at].left))
+    strips = [_table_strip(page, table) for table in page.tables]
+    row: list[int] = []
+    middle = 0.0
+    for at in upright:
+        line = page.lines[at]
+        centre = (line.top + line.bottom) / 2
+        if row and centre - middle >= 0.5 * (line.bottom - line.top):
+            strips.append(_line_strip(page, row))
+            row = []
+        if not row:
+            middle = centre
+        row.append(at)
+    if row:
+        strips.append(_line_strip(page, row))
+    return sorted(strips, key=lambda strip: strip.top)
+
+
+def _line_strip(page: PageText, row: Sequence[int]) -> _Strip:
+    lines = [page.lines[at] for at in row]
+    return _Strip(tuple(row), min(line.top for line in lines), max(line.bottom for line in lines))
+
+
+def _table_strip(page: PageText, table: Table) -> _Strip:
+    boxes = page.boxes[4 * table.char_start : 4 * table.char_end]
+    tops = [top for top, bottom in zip(boxes[1::4], boxes[3::4], strict=True) if bottom]
+    height = page.size[1] / FULL
+    return _Strip((), min(tops, default=0) * height, max(boxes[3::4], default=0) * height)
+
+
+def _keys(edge: str, text: str, index: int) -> Iterator[tuple[_Key, str, int]]:
+    words = " ".join(text.casefold().split())
+    yield _Key(edge, words), "", 0
+    found = list(_NUMBER.finditer(words))
+    for match in found:
+        alike = [other for other in found if other[1] == match[1]]
+        for replaced in {(match.span(),), tuple(other.span() for other in alike)}:
+            template = _with_gaps(words, replaced)
+            for step in (1, 2):
+                yield (
+                    _Key(edge, template, step, int(match[1]) - step * index),
+                    match[1],
+                    int(match[1]),
+                )
+    for match in _EDGE_WORDS.finditer(words):
+        printed = match[1] or match[2]
+        value = roman_value(printed)
+        if value:
+            group = 1 if match[1] else 2
+            template = words[: match.start(group)] + "{}" + words[match.end(group) :]
+            shown = text.strip()
+            shown = shown.split()[0 if group == 1 else -1].strip("-\u2013.()[]| ")
+            yield _Key(edge, template, 1, value - index, roman=True), shown, value
+
+
+def _with_gaps(words: str, spans: Sequence[tuple[int, int]]) -> str:
+    parts, at = [], 0
+    for start, end in spans:
+        parts += [words[at:start], "{}"]
+        at = end
+    return "".join([*parts, words[at:]])
+
+
+def roman_value(text: str) -> int:
+    """0 for what is no roman number."""
+    text = text.casefold()
+    if not text or not _ROMAN.fullmatch(text):
+        return 0
+    values = [_ROMAN_VALUES[char] for char in text]
+    return sum(
+        -value if value < following else value
+        for value, following in zip(values, [*values[1:], 0], strict=True)
+    )
+
+
+def _returning(near: Sequence[_Page], body: float) -> dict[_Key, set[tuple[int, int]]]:
+    """The keys that return at one height on enough pages, each with those (page, line)."""
+    places: dict[_Key, list[tuple[float, int, int]]] = defaultdict(list)
+    for index, page in enumerate(near):
+        heights = {
+            (edge, line): row.height
+            for edge, rows in page.rows.items()
+            for row in rows
+            for line in row.lines
+        }
+        for line, keys in page.keys.items():
+            for key, _, _ in keys:
+                if (key.edge, line) in heights:
+                    places[key].append((heights[key.edge, line], index, line))
+    least = _least(len(near))
+    found: dict[_Key, set[tuple[int, int]]] = {}
+    for key, entries in places.items():
+        if len(entries) < 2:
+            continue
+        entries.sort()
+        for group in _at_one_height(entries):
+            on = {index for _, index, _ in group}
+            height, first, at = group[0]
+            text = near[first].text
+            large = text.lines[at].size > _LARGE * body
+            needed = max(least, _LARGE_SHARE * len(near)) if large else least
+            if key.step == 2 or height > _NARROW_EDGE * text.size[1]:
+                needed = max(needed, 3)
+            if len(on) >= needed:
+                found.setdefault(key, set()).update((index, line) for _, index, line in group)
+    return found
+
+
+def _at_one_height(
+    entries: Sequence[tuple[float, int, int]],
+) -> Iterator[list[tuple[float, int, int]]]:
+    """Cuts entries, in order of their heights, where two are further apart than lines of one place are."""
+    group = [entries[0]]
+    for entry in entries[1:]:
+        if entry[0] - group[-1][0] > _SAME_HEIGHT:
+            yield group
+            group = []
+        group.append(entry)
+    yield group
+
+
+@dataclass(frozen=True)
+class _Band:
+    """A regular place of furniture: heads that change with the chapter stand in it too."""
+
+    height: float
+    size: float
+    gap: float
+
+
+@dataclass(frozen=True)
+class _Bands:
+    bands: tuple[_Band, ...]
+
+    def has(self, row: _Row) -> bool:
+        """Whether a row stands there, set like the others and as far from the text."""
+        return any(
+            abs(row.height - band.height) <= _SAME_HEIGHT / 2
+            and abs(row.size - band.size) <= 0.5
+            and row.gap >= 0.7 * band.gap
+            and row.gap >= row.size
+            for band in self.bands
+        )
+
+
+def _bands(near: Sequence[_Page], marked: Sequence[set[int]]) -> dict[str, _Bands]:
+    """Where at least three pages, and a third of all, have a row whose lines return, or a part of it does."""
+    found = {}
+    for edge in ("head", "foot"):
+        rows = sorted(
+            (
+                row
+                for index, page in enumerate(near)
+                for row in page.rows[edge][:2]
+                if marked[index].intersection(row.lines)
+            ),
+            key=lambda row: row.height,
+        )
+        bands = []
+        while rows:
+            group = [row for row in rows if row.height - rows[0].height <= _SAME_HEIGHT]
+            rows = rows[len(group) :]
+            if len(group) >= max(3, len(near) / 3):
+                bands.append(
+                    _Band(
+                        median(row.height for row in group),
+                        median(row.size for row in group),
+                        median(row.gap for row in group),
+                    )
+                )
+        found[edge] = _Bands(tuple(bands))
+    return found
+
+
+def _spare_pages(pages: Sequence[PageText], found: Sequence[Furniture]) -> None:
+    """Where most pages would lose all their text, what returns is their text."""
+    written = [(page, of) for page, of in zip(pages, found, strict=True) if page.lines]
+    bare = sum(len(of.lines) == len(page.lines) and not page.tables for page, of in written)
+    if bare > len(written) / 2:
+        for of in found:
+            of.lines.clear()
+
+
+def _keep_once(pages: Sequence[PageText], found: Sequence[Furniture], title: str) -> None:
+    """Keeps the first of the lines that say something that is nowhere else."""
+    said = _letters(title)
+    candidates: dict[str, tuple[int, int]] = {}
+    for index, (page, of) in enumerate(zip(pages, found, strict=True)):
+        for line in sorted(of.lines):
+            words = page.text[page.lines[line].start : page.lines[line].end]
+            number = of.number.text if of.number else ""
+            plain = [word for word in words.split() if not _only_counts(word, number)]
+            key = _letters("".join(plain))
+            if len(key) >= 3 and key not in said:
+                candidates.setdefault(key, (index, line))
+    if not candidates:
+        return
+    for page, of in zip(pages, found, strict=True):
+        if not candidates:
+            return
+        kept = (
+            page.text[line.start : line.end]
+            for at, line in enumerate(page.lines)
+            if at not in of.lines
+        )
+        text = _letters("".join(kept))
+        for key in [key for key in candidates if key in text]:
+            del candidates[key]
+    for index, line in candidates.values():
+        found[index].kept.add(line)
+
+
+def _only_counts(word: str, number: str) -> bool:
+    bare = re.sub(r"[\W_]+", "", word)
+    return bare == number or bool(_PAGE_WORDS.fullmatch(bare)) or roman_value(bare) > 0
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
