@@ -252,6 +252,13 @@ def ingest(
     title: Annotated[str, typer.Option(help="default: the document's own title")] = "",
     password: Annotated[str, typer.Option(help="for encrypted PDFs", show_default=False)] = "",
     ocr: Annotated[bool, typer.Option(help="read scanned pages, if the service can")] = False,
+    charset: Annotated[
+        str,
+        typer.Option(help="encoding of text files, such as koi8-r; default: told by its letters"),
+    ] = "",
+    follow_links: Annotated[
+        bool, typer.Option("--follow-links", help="read what links lead to outside the folder, too")
+    ] = False,
 ) -> None:
     """Ingests files. If one fails, it is reported, the others continue, and the exit status is 1."""
     from folio.cli.ingest import ingest_files
@@ -267,6 +274,8 @@ def ingest(
             title=title,
             password=password,
             ocr=ocr,
+            charset=charset,
+            follow_links=follow_links,
         )
     if failed:
         raise typer.Exit(1)

@@ -1,14 +1,14 @@
 """Sends files with a progress bar each; one that fails does not stop the others."""
 
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
 from folio.cli import show
+from folio.cli.files import Found, find, named
 from folio.client import Folio
 from folio.common.v1 import document_pb2, step_pb2
 from folio.failure import CallFailed
@@ -19,51 +19,14 @@ from folio.words import word
 
 @dataclass(frozen=True)
 class File:
-    """A file to send, and what is said of it."""
+    """A file to send, and what is said of it. `name`: what it is stored as, its own name where that is empty."""
 
     path: Path
     collection: str = ""
     kind: str = ""
     title: str = ""
     published_on: str = ""
-
-
-@dataclass
-class Found:
-    """What folders hold that is not hidden, by name: `files` of a kind that is read, and what is left out of them.
-
-    `outside`: links to files that lie outside the folder that was named. `failures`: folders that cannot be read.
-    """
-
-    files: list[Path] = field(default_factory=list)
-    others: list[Path] = field(default_factory=list)
-    outside: list[Path] = field(default_factory=list)
-    failures: list[OSError] = field(default_factory=list)
-
-
-def find(paths: Sequence[Path]) -> Found:
-    """The files named, of whatever kind, and those in the folders named."""
-    found = Found()
-    for path in paths:
-        if path.is_dir():
-            _look_through(path, found)
-        else:
-            found.files.append(path)
-    return found
-
-
-def _look_through(folder: Path, found: Found) -> None:
-    inside = []
-    for parent, folders, names in os.walk(folder, onerror=found.failures.append):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        inside += [Path(parent, name) for name in names if not name.startswith(".")]
-    for path in sorted(filter(Path.is_file, inside)):
-        if path.suffix.lower() not in SUFFIXES:
-            found.others.append(path)
-        elif not path.resolve().is_relative_to(folder.resolve()):
-            found.outside.append(path)
-        else:
-            found.files.append(path)
+    name: str = ""
 
 
 def ingest_files(
@@ -76,36 +39,73 @@ def ingest_files(
     title: str,
     password: str,
     ocr: bool,
+    charset: str = "",
+    follow_links: bool = False,
 ) -> int:
-    """Sends what `paths` name; returns how many files failed."""
-    found = find(paths)
-    # abspath and not resolve: a link belongs to the folder that it lies in.
-    files = [
-        File(path, collection or Path(os.path.abspath(path)).parent.name, kind, title, published_on)
-        for path in found.files
-    ]
+    """Sends what `paths` name; returns how many files failed. `charset`: the encoding of text files."""
+    found = find(paths, follow_links)
+    files: list[File] = []
+    taken: dict[tuple[str, str], Path] = {}
+    failed = len(found.failures)
     for error in found.failures:
-        show.errors.print(
-            f"[red]failed[/]     {escape(show.plain(str(error.filename)))}  {_unreadable(error)}",
-            soft_wrap=True,
-        )
-    if found.outside:
-        show.errors.print(
-            f"{show.count(len(found.outside), 'link')} to files outside the folder left out, such as"
-            f" {_name(found.outside[0])}; name such a file itself to ingest it"
-        )
+        _failed(show.plain(str(error.filename)), _unreadable(error))
+    for path, stored_in, name in named(found, collection):
+        other = taken.setdefault((stored_in, name), path)
+        if other is path:
+            files.append(File(path, stored_in, kind, title, published_on, name))
+        elif other.resolve() != path.resolve():
+            failed += 1
+            _failed(
+                show.plain(str(path)),
+                f"{_path(other)} has the same name in collection {escape(show.plain(stored_in))} and would be replaced;"
+                " ingest the folder above both, or name a --collection",
+            )
+    _tell_left_out(found)
     if not files:
         show.errors.print("nothing to ingest: no file there has a supported type")
         return 1
-    if found.others:
+    media_type = f"text/plain; charset={charset}" if charset else ""
+    return failed + send(folio, files, password=password, ocr=ocr, media_type=media_type)
+
+
+def _failed(name: str, why: str) -> None:
+    show.errors.print(f"[red]failed[/]     {escape(name)}  {why}", soft_wrap=True)
+
+
+def _tell_left_out(found: Found) -> None:
+    """What folders hold and is not sent is named, one of each kind."""
+    if found.outside:
+        show.errors.print(
+            f"{show.count(len(found.outside), 'link')} to files outside the folder left out, such as"
+            f" {_name(found.outside[0])}; name such a file itself to ingest it, or use --follow-links",
+            soft_wrap=True,
+        )
+    if found.folders:
+        show.errors.print(
+            f"{show.count(len(found.folders), 'link')} to folders outside the folder left out, such as"
+            f" {_path(found.folders[0])}; name such a folder itself to ingest it, or use --follow-links",
+            soft_wrap=True,
+        )
+    if found.broken:
+        show.errors.print(
+            f"{show.count(len(found.broken), 'link')} to nothing left out, such as {_path(found.broken[0])}",
+            soft_wrap=True,
+        )
+    if found.files and found.others:
         show.errors.print(
             f"{show.count(len(found.others), 'file')} of other kinds left out, such as {_name(found.others[0])};"
             f" what is read: {', '.join(sorted(SUFFIXES))}"
         )
-    return len(found.failures) + send(folio, files, password=password, ocr=ocr)
 
 
-def send(folio: Folio, files: Sequence[File], *, password: str = "", ocr: bool = False) -> int:
+def send(
+    folio: Folio,
+    files: Sequence[File],
+    *,
+    password: str = "",
+    ocr: bool = False,
+    media_type: str = "",
+) -> int:
     """Sends files one after the other, prints an outcome for each, and returns how many failed."""
     failed = 0
     with Progress(
@@ -118,11 +118,13 @@ def send(folio: Folio, files: Sequence[File], *, password: str = "", ocr: bool =
     ) as progress:
         overall = progress.add_task("files", total=len(files))
         for file in files:
-            name = _name(file.path)
+            name = escape(show.plain(file.name)) if file.name else _name(file.path)
             step = progress.add_task(name, total=None)
             try:
                 for event in folio.ingest(
                     file.path,
+                    file.name,
+                    media_type=media_type,
                     collection=file.collection,
                     kind=file.kind,
                     title=file.title,
@@ -149,6 +151,10 @@ def send(folio: Folio, files: Sequence[File], *, password: str = "", ocr: bool =
 
 def _name(path: Path) -> str:
     return escape(show.plain(path.name))
+
+
+def _path(path: Path) -> str:
+    return escape(show.plain(str(path)))
 
 
 def _problem(error: CallFailed | OSError | ValueError) -> str:

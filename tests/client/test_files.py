@@ -5,13 +5,15 @@ import time
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from folio import Folio, messages
 from folio.cli import show
-from folio.cli.ingest import File, find, ingest_files, send
+from folio.cli.files import find, named
+from folio.cli.ingest import File, ingest_files, send
 from folio.common.v1 import step_pb2
 from folio.gateway.v1 import gateway_pb2
 
@@ -93,6 +95,84 @@ def test_what_is_left_out_is_said(linked: Path, capsys: pytest.CaptureFixture[st
     said = capsys.readouterr().err
     assert "1 link to files outside the folder left out, such as c.txt" in said
     assert "1 file of other kinds left out, such as d.xyz" in said
+
+
+def test_a_linked_folder_is_named_and_read_when_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, other = tmp_path / "files", tmp_path / "other"
+    for path in (folder, other / "deep"):
+        path.mkdir(parents=True)
+    (folder / "a.txt").write_text("text")
+    (other / "deep" / "b.txt").write_text("text")
+    (folder / "linked").symlink_to(other)
+    (other / "back").symlink_to(folder)
+    (other / "deep" / "round").symlink_to(other)
+    (folder / "gone.txt").symlink_to(tmp_path / "nothing.txt")
+    found = find([folder])
+    assert [path.name for path in found.files] == ["a.txt"]
+    assert [path.name for path in found.folders] == ["linked"]
+    assert [path.name for path in found.broken] == ["gone.txt"]
+    followed = find([folder], follow_links=True)
+    assert [str(followed.below[path]) for path in followed.files] == ["a.txt", "linked/deep/b.txt"]
+    with Folio("127.0.0.1:1", "folio_key") as folio:
+        ingest_files(folio, [folder], **NOTHING)
+    said = capsys.readouterr().err
+    assert "1 link to folders outside the folder left out, such as" in said
+    assert "1 link to nothing left out" in said
+
+
+NOTHING: dict[str, Any] = {
+    "collection": "",
+    "kind": "",
+    "published_on": "",
+    "title": "",
+    "password": "",
+    "ocr": False,
+}
+
+
+def tree(folder: Path, *names: str) -> Path:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"text of {name}")
+    return folder
+
+
+def test_files_of_one_name_in_two_folders_are_two_documents(tmp_path: Path) -> None:
+    folder = tree(
+        tmp_path / "all",
+        "notes.txt",
+        "minutes/january.txt",
+        "2023/minutes/january.txt",
+        "2024/minutes/january.txt",
+    )
+    found = find([folder])
+    assert [(collection, name) for _, collection, name in named(found, "")] == [
+        ("minutes", "2023/minutes/january.txt"),
+        ("minutes", "2024/minutes/january.txt"),
+        ("minutes", "january.txt"),
+        ("all", "notes.txt"),
+    ]
+    assert [name for _, _, name in named(found, "board")] == [
+        "2023/minutes/january.txt",
+        "2024/minutes/january.txt",
+        "minutes/january.txt",
+        "notes.txt",
+    ]
+
+
+def test_a_file_that_would_replace_another_of_the_command_is_refused_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tree(tmp_path, "2023/minutes/january.txt", "2024/minutes/january.txt")
+    paths = [folder / "2023" / "minutes", folder / "2024" / "minutes" / "january.txt"]
+    with Folio("127.0.0.1:1", "folio_key") as folio:
+        assert ingest_files(folio, [*paths, paths[0]], **NOTHING) == 2
+    said = capsys.readouterr()
+    assert "2024/minutes/january.txt" in said.err
+    assert "has the same name in collection minutes" in said.err
+    assert said.out.count("UNAVAILABLE") == 1
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every folder")

@@ -42,7 +42,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from folio.cli.ingest import find
+from folio.cli.files import find
 from services.retriever.parsing import ParserPool
 
 async def main():
