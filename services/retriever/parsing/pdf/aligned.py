@@ -129,7 +129,7 @@ def _table(rows: Sequence[Row], start: int, first: int, last: int, rules: Rules)
     lines = _lines(rows[head_to:last], columns, edge)
     if heads and not column_heads.tell_apart(heads, _percents(figures, len(columns))):
         raise Unsure
-    if not heads and not _stands_alone(figures, columns):
+    if not heads and len(columns) == 1 and not _stands_alone(figures):
         return None
     return _grid(rows[head_from + skipped : last], heads, stub, lines, columns)
 
@@ -333,9 +333,9 @@ def _percents(figures: Sequence[_Line], columns: int) -> list[bool]:
     return found
 
 
-def _stands_alone(figures: Sequence[_Line], columns: Sequence[Column]) -> bool:
+def _stands_alone(figures: Sequence[_Line]) -> bool:
     """One column of sums without a head: names and amounts. Not a table of contents, whose numbers are pages."""
-    if len(columns) > 1 or len(figures) < 3:
+    if len(figures) < 3:
         return False
     pieces = [piece for line in figures for piece in line.cells.values()]
     return (

@@ -13,7 +13,7 @@ from services.retriever.documents import Page, ParsedDocument
 from services.retriever.parsing import sections
 from services.retriever.parsing.limits import ParseLimits
 from services.retriever.parsing.parser import DEFAULT_LIMITS, NO_HINTS, Hints, Progress, unseen
-from services.retriever.parsing.pdf import flow, headings, labels, ocr, page, titles
+from services.retriever.parsing.pdf import continued, flow, headings, labels, ocr, page, titles
 from services.retriever.parsing.pdf.flow import FlowPage
 from services.retriever.parsing.pdf.headings import Bookmark, TextLine
 from services.retriever.parsing.pdf.opening import opened
@@ -151,10 +151,8 @@ class _Reader:
             warnings=tuple(self._warnings(pages)),
             metadata=metadata,
             text_layer=layer,
-            tables=tuple(
-                table.moved(page_.char_start)
-                for page_, each in zip(pages, flowing, strict=True)
-                for table in each.text.tables
+            tables=continued.tables(
+                [(each.text, page_.char_start) for page_, each in zip(pages, flowing, strict=True)]
             ),
         )
 

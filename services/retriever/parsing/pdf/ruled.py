@@ -108,7 +108,7 @@ def _grid(across: Sequence[Line], down: Sequence[Line], words: Sequence[Word]) -
     if rows < 2 or columns < 2 or len(full) < 0.4 * len(cells):
         return None
     heads = _head_rows(cells, rows, columns)
-    if heads is None or rows - heads < 1 or _hides_rows(cells, heads):
+    if rows - heads < 1 or _hides_rows(cells, heads):
         return None
     return Grid(
         left=xs[0],
@@ -273,8 +273,8 @@ def _without_empty_lines(cells: list[_Cell]) -> list[_Cell]:
     return found
 
 
-def _head_rows(cells: Sequence[_Cell], rows: int, columns: int) -> int | None:
-    """How many rows are heads. None where heads are needed and nothing tells them from the body."""
+def _head_rows(cells: Sequence[_Cell], rows: int, columns: int) -> int:
+    """How many rows are heads; 0 where nothing tells them from the body."""
     start = 0
     while start < rows - 1:
         row = [cell for cell in cells if cell.row == start and cell.words]
@@ -288,8 +288,8 @@ def _head_rows(cells: Sequence[_Cell], rows: int, columns: int) -> int | None:
         end = max(end, start + 2)
     if end < rows and _are_heads(cells, start, end):
         return end
-    # Names and values without heads: the first column says it all.
-    return start if columns == 2 and all(cell.column_span == 1 for cell in first) else None
+    # Of names and values without heads the first column says it all.
+    return start if columns == 2 else 0
 
 
 def _hides_rows(cells: Sequence[_Cell], heads: int) -> bool:

@@ -14,6 +14,7 @@ from services.retriever.parsing.pdf.words import Word, rows_of, words_of
 
 # A page with more is a sheet of small print or a drawing; looking for tables is bounded by it.
 MAX_WORDS = 20_000
+_MOST_ABOVE = 40  # Words of a page's head.
 _PROSE_WORDS = 4
 _PROSE_LINES = 6
 
@@ -27,7 +28,13 @@ def find(glyphs: Glyphs, unseen: Sequence[int], rules: Rules) -> list[Grid]:
     free = [word for word in words if not any(_inside(word, grid) for grid in found)]
     for part in _columns_of_text(free, rules):
         found += aligned.find(rows_of(part, rules), rules)
-    return sorted(found, key=lambda grid: (grid.top, grid.left))
+    found.sort(key=lambda grid: (grid.top, grid.left))
+    return [grid for grid in found if grid.head_rows or grid.columns == 2 or _is_first(grid, words)]
+
+
+def _is_first(grid: Grid, words: Sequence[Word]) -> bool:
+    """Little stands above a table without heads: it may go on from the page before."""
+    return sum(word.bottom <= grid.top for word in words) <= _MOST_ABOVE
 
 
 def without(grids: Sequence[Grid], glyphs: Glyphs, unseen: Sequence[int]) -> bytearray:

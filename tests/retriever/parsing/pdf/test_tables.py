@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import pypdfium2 as pdfium
 import pytest
 
-from services.retriever.parsing.pdf import glyphs, hidden, rules, tables
-from services.retriever.parsing.pdf.grids import Grid
+from services.retriever.documents import ParsedDocument
+from services.retriever.parsing.pdf import glyphs, grids, hidden, pages, rules, tables
+from services.text.tables import Grid
 from tests.retriever.parsing import pdfs
 
 # Widths of Helvetica's letters in thousandths of its size, as far as figures and signs go.
@@ -27,7 +28,7 @@ def line(x0: float, y0: float, x1: float, y1: float) -> bytes:
     return f"0.5 w {x0} {y0} m {x1} {y1} l S\n".encode()
 
 
-def found(content: bytes) -> list[tuple[Grid, dict[tuple[int, int], str]]]:
+def found(content: bytes) -> list[tuple[grids.Grid, dict[tuple[int, int], str]]]:
     """The tables of a page with this content, and the text of each cell."""
     document = pdfium.PdfDocument(pdfs.make([content]))
     try:
@@ -190,13 +191,21 @@ def _headless() -> bytes:
     )
 
 
+def _below(content: bytes) -> bytes:
+    """With a text above it."""
+    return content + b"".join(
+        left("Whoever leaves before that tells the harbour master and waits.", 60, 785 - 12 * at)
+        for at in range(6)
+    )
+
+
 def _head_between_columns() -> bytes:
     return _headless() + left("2022", 425, 716)
 
 
 @pytest.mark.parametrize(
     "content",
-    [_two_columns(), _contents(), _chart(), _list(), _headless(), _head_between_columns()],
+    [_two_columns(), _contents(), _chart(), _list(), _below(_headless()), _head_between_columns()],
     ids=["columns of text", "contents", "chart", "list", "no heads", "head between columns"],
 )
 def test_what_is_no_table_for_sure_is_none(content: bytes) -> None:
@@ -219,3 +228,71 @@ def test_figures_keep_their_signs() -> None:
         content += left("%", 504, y)
     [(_, cells)] = found(content)
     assert [cells[at, 2] for at in (1, 2, 3)] == ["(5.8)%", "12.1%", "0.3%"]
+
+
+def _parsed(*contents: bytes) -> ParsedDocument:
+    return pages.parse(pdfs.make(contents))
+
+
+def _row(document: ParsedDocument, name: str) -> tuple[list[str], list[list[str]], list[str]]:
+    """What a row is, what stands over each of its values, and the values."""
+    (table,) = document.tables
+    grid = Grid(table, document.text)
+    number = next(row for row in grid.rows if grid.say(grid.names(row)[-1]) == name)
+    values = grid.values(number)
+    return (
+        [grid.say(cell) for cell in grid.row_heads(number)],
+        [[grid.say(head) for head in grid.column_heads(cell)] for cell in values],
+        [grid.say(cell) for cell in values],
+    )
+
+
+MORE = [("Harbour", "1,212", "1,313"), ("Wall", "14", "15"), ("Lamps", "160", "171")]
+
+
+def test_every_cell_is_a_slice_of_the_text_and_has_its_places() -> None:
+    document = _parsed(statement(ROWS))
+    assert "Inventories | $5,877,879 | $4,021,330" in document.text
+    assert _row(document, "Receivables") == (
+        ["Receivables"],
+        [["2022"], ["2021"]],
+        ["917", "1,028"],
+    )
+
+
+def test_a_table_goes_on_over_pages_with_its_heads_again() -> None:
+    document = _parsed(statement(ROWS), statement(MORE))
+    assert _row(document, "Wall") == (["Wall"], [["2022"], ["2021"]], ["14", "15"])
+    assert _row(document, "Inventories")[2] == ["$5,877,879", "$4,021,330"]
+
+
+def test_a_table_goes_on_without_heads_where_its_columns_stand_as_before() -> None:
+    rest = b"".join(
+        left(name, 60, 740 - 14 * at)
+        + right(one, 400, 740 - 14 * at)
+        + right(other, 500, 740 - 14 * at)
+        for at, (name, one, other) in enumerate(MORE)
+    )
+    assert _row(_parsed(statement(ROWS), rest), "Lamps") == (
+        ["Lamps"],
+        [["2022"], ["2021"]],
+        ["160", "171"],
+    )
+
+
+def test_other_columns_on_the_next_page_are_no_part_of_it() -> None:
+    rest = b"".join(
+        left(name, 60, 740 - 14 * at)
+        + right(one, 300, 740 - 14 * at)
+        + right(other, 450, 740 - 14 * at)
+        for at, (name, one, other) in enumerate(MORE)
+    )
+    document = _parsed(statement(ROWS), rest)
+    (table,) = document.tables
+    assert document.text[table.char_end :].strip().startswith("Harbour")
+    # Nor is a table that other text follows.
+    after = b"".join(
+        left("And so on, for as long as there is a lamp to light.", 60, 500 - 12 * at)
+        for at in range(8)
+    )
+    assert len(_parsed(statement(ROWS) + after, statement(MORE)).tables) == 2
