@@ -8,7 +8,6 @@ notes, and mammoth shows hidden text and leaves out equations, each without a wo
 """
 
 import posixpath
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from folio.formats import MediaType
@@ -20,6 +19,14 @@ from services.retriever.parsing.office import grid
 from services.retriever.parsing.office.docx_numbering import Numbering, formatted
 from services.retriever.parsing.office.docx_runs import Counts, Inline, Reader, chosen
 from services.retriever.parsing.office.docx_styles import Styles
+from services.retriever.parsing.office.docx_tables import (
+    INSIDE,
+    arranges,
+    cells_by_place,
+    cells_of,
+    inside,
+    rows_of,
+)
 from services.retriever.parsing.office.package import (
     Element,
     Package,
@@ -33,10 +40,8 @@ from services.retriever.parsing.parser import DEFAULT_LIMITS, NO_HINTS, Hints, P
 from services.retriever.parsing.text import clean_line
 from services.retriever.parsing.writer import TextWriter
 
-_INSIDE = frozenset(("sdt", "sdtContent", "customXml", "ins", "moveTo", "smartTag"))
 _DELETED = frozenset(("del", "moveFrom"))
 _CONTENTS = "toc "  # Styles of the table of contents: headings again, with the numbers of pages.
-_LONG_CELL = 600  # Characters, on average: a table that only arranges the page.
 _MAX_DEPTH = 50
 _MAX_HEADING_CHARS = 300
 _TELL_EVERY = 200  # Blocks.
@@ -142,7 +147,7 @@ class _Document:
                     self._chunk(block)
                 case "AlternateContent":
                     self._all(chosen(block), depth + 1)
-                case name if name in _INSIDE:
+                case name if name in INSIDE:
                     self._all(block, depth + 1)
                 case name if name in _DELETED:
                     self._counts.deleted += 1
@@ -216,7 +221,7 @@ class _Document:
             if note is None:
                 continue
             reader = self._reader_of(part)
-            texts = [reader.read(one, _style_of(one)).text().strip() for one in _paragraphs(note)]
+            texts = [reader.read(one, _style_of(one)).text().strip() for one in inside(note, "p")]
             text = " ".join(filter(None, texts))
             if text:
                 self.writer.paragraph()
@@ -241,86 +246,30 @@ class _Document:
     # Tables
 
     def _table(self, table: Element, depth: int, caption: str) -> None:
-        rows = list(_rows_of(table))
+        rows = list(rows_of(table))
         self._in_list = False
-        if self._arranges(rows):
+        if arranges(rows, self._is_heading):
             if caption:
                 self.writer.text(caption)
                 self.writer.paragraph()
             for row in rows:
-                for cell in _cells_of(row):
+                for cell in cells_of(row):
                     self.writer.paragraph()
                     self._all(cell, depth + 1)
                     self.writer.paragraph()
             return
-        found, heads = self._grid(rows)
+        found, heads = cells_by_place(rows, self._cell)
         grid.write_table(self.writer, found, caption, heads or None)
         self._hanging(depth)
 
-    def _arranges(self, rows: Sequence[Element]) -> bool:
-        """Whether a table is no data but a way to set a page: one row or column, or headings, tables or long text."""
-        cells = [cell for row in rows for cell in _cells_of(row)]
-        if len(rows) < 2 or len(cells) <= len(rows):
-            return True
-        length = 0
-        for cell in cells:
-            for block in cell:
-                name = name_of(block)
-                if name == "tbl":
-                    return True
-                if name == "p" and self._styles.heading_level(
-                    _style_of(block), child(block, "pPr")
-                ):
-                    return True
-            length += sum(len(one.text or "") for one in cell.iter() if _is_text(one))
-        return length > _LONG_CELL * len(cells)
-
-    def _grid(self, rows: Sequence[Element]) -> tuple[list[dict[int, grid.GridCell]], int]:
-        """The cells of a table by row and column, and how many rows are marked as its head."""
-        found: list[dict[int, grid.GridCell]] = []
-        above: dict[int, tuple[int, int]] = {}
-        """By column, the place of the cell that is merged downwards through it."""
-        heads = 0
-        for index, row in enumerate(rows):
-            properties = child(row, "trPr")
-            header = child(properties, "tblHeader")
-            if (
-                header is not None
-                and heads == index
-                and attribute(header, "val", "1") not in ("0", "false")
-            ):
-                heads += 1
-            cells: dict[int, grid.GridCell] = {}
-            column = _whole(child(properties, "gridBefore"), 0)
-            for cell in _cells_of(row):
-                own = child(cell, "tcPr")
-                span = _whole(child(own, "gridSpan"), 1)
-                merged = child(own, "vMerge")
-                if merged is not None and attribute(merged, "val") != "restart" and column in above:
-                    at, first = above[column]
-                    top = found[at].get(first)
-                    if top is not None:
-                        found[at][first] = grid.GridCell(
-                            top.text, top.figure, top.strong, "", index + 1 - at, top.column_span
-                        )
-                    column += span
-                    continue
-                text, strong = self._cell(cell)
-                if text:
-                    figure = grid.looks_like_figure(text)
-                    cells[column] = grid.GridCell(text, figure, strong, "", 1, span)
-                if merged is not None:
-                    above[column] = (index, column)
-                else:
-                    above.pop(column, None)
-                column += span
-            found.append(cells)
-        return found, heads
+    def _is_heading(self, paragraph: Element) -> bool:
+        level = self._styles.heading_level(_style_of(paragraph), child(paragraph, "pPr"))
+        return level > 0
 
     def _cell(self, cell: Element) -> tuple[str, bool]:
         texts: list[str] = []
         strong = True
-        for paragraph in _paragraphs(cell):
+        for paragraph in inside(cell, "p"):
             style, properties = _style_of(paragraph), child(paragraph, "pPr")
             inline = self._reader.read(paragraph, style)
             self._take(inline)
@@ -366,36 +315,3 @@ class _Document:
 
 def _style_of(paragraph: Element) -> str:
     return attribute(child(paragraph, "pPr", "pStyle"), "val")
-
-
-def _is_text(element: Element) -> bool:
-    return isinstance(element.tag, str) and name_of(element) == "t"
-
-
-def _whole(element: Element | None, default: int) -> int:
-    value = attribute(element, "val")
-    return min(int(value), 1_000) if value.isdigit() else default
-
-
-def _paragraphs(parent: Element) -> Iterator[Element]:
-    yield from _inside(parent, "p")
-
-
-def _rows_of(table: Element) -> Iterator[Element]:
-    for row in _inside(table, "tr"):
-        if child(row, "trPr", "del") is None:
-            yield row
-
-
-def _cells_of(row: Element) -> Iterator[Element]:
-    yield from _inside(row, "tc")
-
-
-def _inside(parent: Element, name: str) -> Iterator[Element]:
-    """The children of that name, also those in content controls and in what was inserted."""
-    for one in parent:
-        found = name_of(one)
-        if found == name:
-            yield one
-        elif found in _INSIDE:
-            yield from _inside(one, name)

@@ -41,8 +41,6 @@ _ADDRESS = re.compile(r"([A-Z]{1,3})(\d{1,7})", re.IGNORECASE)
 # What cannot be written in XML, and an underscore that would look like it (ECMA-376, part 1, 22.9.2.19).
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _ISO_DATE = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.\d+)?Z?)?")
-# Elements that are let go of when they have been read.
-_WHOLE = frozenset({"row", "col", "mergeCell", "hyperlink", "dataValidation", "cfRule", "ext"})
 
 
 @dataclass(frozen=True)
@@ -151,11 +149,7 @@ class _Reader:
         """The rows of a sheet as it shows them, those that are empty too. An empty list for a sheet of charts."""
         sheet = _Sheet()
         number = 0
-        root = ""
-        for event, element in self._events(part):
-            if event == "start":
-                root = root or name_of(element)
-                continue
+        for element in self._elements(part, "row", "col", "mergeCell", "chartsheet", "dialogsheet"):
             match name_of(element):
                 case "col" if _is_on(element, "hidden"):
                     first, last = int(element.get("min", "0")), int(element.get("max", "0"))
@@ -173,22 +167,29 @@ class _Reader:
                         break
                 case "mergeCell":
                     _merge(sheet, element.get("ref", ""))
-            if name_of(element) in _WHOLE:
-                element.clear()
-        if root != "worksheet":
-            self.counts.chart_sheets += 1
-            return []
+                case "chartsheet" | "dialogsheet":
+                    self.counts.chart_sheets += 1
         kinds = {one.kind for one in self._package.relationships(part).values()}
         self.counts.comments += bool(kinds & {"comments", "threadedComment"})
         self.counts.drawings += "drawing" in kinds
         return list(self._shown(sheet))
 
-    def _events(self, part: str) -> Iterator[tuple[str, Element]]:
+    def _elements(self, part: str, *names: str) -> Iterator[Element]:
+        """The elements of these names, one by one, each let go of when the next is asked for."""
         source = io.BytesIO(self._package.part(part))
         try:
-            yield from etree.iterparse(
-                source, ("start", "end"), resolve_entities=False, no_network=True, load_dtd=False
-            )
+            for _, element in etree.iterparse(
+                source,
+                tag=[f"{{*}}{name}" for name in names],
+                resolve_entities=False,
+                no_network=True,
+                load_dtd=False,
+            ):
+                yield element
+                element.clear()
+                above = element.getparent()
+                while above is not None and element.getprevious() is not None:
+                    del above[0]
         except etree.XMLSyntaxError:
             raise broken(self._package.called) from None
 
@@ -220,7 +221,7 @@ class _Reader:
         """What a cell shows, and whether that is a figure."""
         kind = cell.get("t") or "n"
         if kind == "inlineStr":
-            return self._shown_text(_rich(child(cell, "is"), self.counts), style), False
+            return self._shown_text(_rich(child(cell, "is")), style), False
         stored = child(cell, "v")
         value = (stored.text or "") if stored is not None else ""
         if not value:
@@ -273,10 +274,7 @@ class _Reader:
     def _read_strings(self) -> list[str]:
         found: list[str] = []
         for part in self._package.related(self._package.main, "sharedStrings"):
-            for event, element in self._events(part):
-                if event == "end" and name_of(element) == "si":
-                    found.append(_rich(element, None))
-                    element.clear()
+            found += [_rich(element) for element in self._elements(part, "si")]
         return found
 
     def _read_styles(self) -> list[_Style]:
@@ -311,10 +309,12 @@ def _is_on(element: Element, name: str) -> bool:
     return element.get(name) in ("1", "true")
 
 
-def _rich(element: Element | None, counts: _Counts | None) -> str:
+def _rich(element: Element | None) -> str:
     """The text of a string whose parts may look different. Struck-out parts are left out."""
     if element is None:
         return ""
+    if len(element) == 1 and name_of(element[0]) == "t":
+        return _unescaped(element[0].text or "")
     runs = []
     for one in element:
         if name_of(one) == "t":
