@@ -51,6 +51,8 @@ class Glyphs:
     runs: list[tuple[int, int, Style]]
     turns: bytearray = field(default_factory=bytearray)
     baselines: "array[float]" = field(default_factory=lambda: array("f"))
+    objects: list[int | None] = field(default_factory=list)
+    """Addresses of the characters' text objects, for as long as the page is open; 0 where pdfium made one up."""
 
     def __post_init__(self) -> None:
         if not self.turns:
@@ -97,7 +99,8 @@ def read(page: pdfium.PdfPage) -> Glyphs:
             bytearray(count),
             array("f", bytes(4 * count)),
         )
-        _Runs(raw, found).read(list(map(_object, repeat(address), range(count))))
+        found.objects.extend(map(_object, repeat(address), range(count)))
+        _Runs(raw, found).read(found.objects)
         return found
     finally:
         textpage.close()

@@ -33,13 +33,15 @@ class Line:
     area: int = -1
 
 
-def lines(glyphs: Glyphs, unseen: Sequence[int], areas: Sequence[Box] = ()) -> list[Line]:
+def lines(
+    glyphs: Glyphs, unseen: Sequence[int], areas: Sequence[Box] = (), added: int | None = None
+) -> list[Line]:
     """The visible lines of a page in reading order.
 
     `areas`, in points as shown, are read by somebody else: their characters are marked in `unseen`, and each has one
-    line without text in its place.
+    line without text in its place. Glyphs from `added` on were not drawn with the rest.
     """
-    found = segments.of(glyphs, unseen)
+    found = segments.of(glyphs, unseen, added)
     if not found:
         return [_area_line(at, areas, at, []) for at in range(len(areas))]
     written = Counter[int]()
@@ -70,7 +72,7 @@ def _placeholders(
     size = median(segment.size for segment in drawn)
     found = []
     for at, area in enumerate(areas):
-        x0, y0, x1, y1 = _along(glyphs, area, turn)
+        x0, y0, x1, y1 = segments.along(glyphs.frame, area, turn)
         # Drawn, as far as one can tell, before what begins behind it.
         number = sum(segment.y0 < y0 for segment in drawn)
         baseline = y0 + segments.ASCENT * size
@@ -78,25 +80,6 @@ def _placeholders(
             Segment(number, turn, [], x0, x1, size=size, baseline=baseline, y0=y0, y1=y1, area=at)
         )
     return found
-
-
-def _along(glyphs: Glyphs, box: Box, turn: int) -> tuple[float, float, float, float]:
-    """A box on the page as shown, in the coordinates of text of this turn."""
-    frame = glyphs.frame
-    width, height = frame.size
-    left, right = box.left / width, box.right / width
-    top, bottom = box.top / height, box.bottom / height
-    across, up = frame.right - frame.left, frame.top - frame.bottom
-    x0, y0, x1, y1 = {
-        90: (top, left, bottom, right),
-        180: (1 - right, top, 1 - left, bottom),
-        270: (1 - bottom, 1 - right, 1 - top, 1 - left),
-    }.get(frame.rotation, (left, 1 - bottom, right, 1 - top))
-    x0, x1 = frame.left + x0 * across, frame.left + x1 * across
-    y0, y1 = frame.bottom + y0 * up, frame.bottom + y1 * up
-    if turn == SLANTED:
-        turn = 0
-    return ((x0, -y1, x1, -y0), (y0, x0, y1, x1), (-x1, y0, -x0, y1), (-y1, -x1, -y0, -x0))[turn]
 
 
 def _laid(

@@ -7,9 +7,25 @@ from dataclasses import dataclass, replace
 import pypdfium2 as pdfium
 
 from services.retriever.documents import Box, Cell, Table
-from services.retriever.parsing.pdf import glyphs, hidden, inline, layout, rules, table_text, tables
+from services.retriever.parsing.pdf import (
+    annotations,
+    covered,
+    glyphs,
+    hidden,
+    inline,
+    layout,
+    links,
+    placed,
+    rules,
+    struck,
+    table_text,
+    tables,
+)
+from services.retriever.parsing.pdf.annotations import Annotations
 from services.retriever.parsing.pdf.glyphs import Glyphs
 from services.retriever.parsing.pdf.grids import Grid
+from services.retriever.parsing.pdf.notes import Note
+from services.retriever.parsing.pdf.rules import Rules
 from services.retriever.parsing.pdf.segments import HYPHEN
 from services.retriever.parsing.text import LINE_HYPHEN, clean, position
 from services.retriever.places import FULL
@@ -45,7 +61,8 @@ class PageText:
 
     `boxes` holds left, top, right and bottom for each character of the text (see FULL), zeros where there is no ink.
     `size` is the page's width and height as shown, in points.
-    `hidden` counts unseen characters, `dropped` those that no text can hold; `text_layer`: an OCR program wrote it.
+    `notes`: what its warnings say. `hidden` counts unseen characters, `dropped` those that no text can hold;
+    `text_layer`: an OCR program wrote it.
     """
 
     text: str
@@ -57,6 +74,7 @@ class PageText:
     text_layer: bool = False
     tables: tuple[Table, ...] = ()
     uncertain: tuple[tuple[int, int], ...] = ()
+    notes: frozenset[Note] = frozenset()
 
 
 def read_page(document: pdfium.PdfDocument, index: int) -> PageText:
@@ -65,23 +83,51 @@ def read_page(document: pdfium.PdfDocument, index: int) -> PageText:
     try:
         found = glyphs.read(page)
         unseen = hidden.find(page, found)
-        grids = tables.find(found, unseen.flags, rules.read(page, found.frame))
+        count = sum(
+            flag and char > " " for flag, char in zip(unseen.flags, found.chars, strict=True)
+        )
+        drawn = rules.read(page, found.frame)
+        extra = annotations.read(page)
+        notes = _mark(page, found, unseen.flags, drawn, extra)
     finally:
         page.close()
+    added = placed.add(found, extra.texts)
+    unseen.flags.extend(bytes(len(found.chars) - added))
+    grids = tables.find(found, unseen.flags, drawn)
     left = tables.without(grids, found, unseen.flags)
     areas = [Box(grid.left, grid.top, grid.right, grid.bottom) for grid in grids]
-    raw = _Raw(found, grids)
-    raw.write(layout.lines(found, left, areas))
-    count = sum(flag and char > " " for flag, char in zip(unseen.flags, found.chars, strict=True))
-    return raw.finish(count, unseen.text_layer)
+    raw = _Raw(found, grids, links.of_glyphs(found, extra.links))
+    raw.write(layout.lines(found, left, areas, added))
+    return replace(raw.finish(), hidden=count, text_layer=unseen.text_layer, notes=frozenset(notes))
+
+
+def _mark(
+    page: pdfium.PdfPage, found: Glyphs, flags: bytearray, drawn: Rules, extra: Annotations
+) -> set[Note]:
+    """Marks struck-out and covered characters among the unseen ones, and tells what was left out."""
+    notes: set[Note] = set()
+    gone = struck.find(found, drawn) | struck.inside(found, extra.strikes)
+    if any(not flags[index] for index in gone):
+        notes.add(Note.STRUCK)
+    under = covered.find(page, found, flags)
+    if under:
+        notes.add(Note.COVERED)
+    for index in gone | under:
+        flags[index] = 1
+    if extra.unread:
+        notes.add(Note.FIELDS)
+    if extra.comments:
+        notes.add(Note.COMMENTS)
+    return notes
 
 
 class _Raw:
     """Raw text under composition: characters, and the glyph that each of them is (-1: none)."""
 
-    def __init__(self, found: Glyphs, grids: Sequence[Grid]) -> None:
+    def __init__(self, found: Glyphs, grids: Sequence[Grid], addresses: dict[int, str]) -> None:
         self._glyphs = found
         self._grids = grids
+        self._addresses = addresses
         self._tables: list[tuple[Grid, list[tuple[Cell, int, int]]]] = []
         self._chars: list[str] = []
         self._sources: list[int] = []
@@ -117,8 +163,30 @@ class _Raw:
         ]
         self._tables.append((grid, cells))
 
-    def finish(self, hidden_chars: int, text_layer: bool) -> PageText:
+    def _link(self) -> None:
+        """Writes the addresses of links behind their words."""
+        for at, words in links.written(self._chars, self._sources, self._addresses):
+            self._chars[at:at] = words
+            self._sources[at:at] = [-1] * len(words)
+            self._lines = [
+                (start + len(words) * (start >= at), end + len(words) * (end >= at), line, ends)
+                for start, end, line, ends in self._lines
+            ]
+            self._tables = [
+                (
+                    grid,
+                    [
+                        (cell, start + len(words) * (start >= at), end + len(words) * (end >= at))
+                        for cell, start, end in cells
+                    ],
+                )
+                for grid, cells in self._tables
+            ]
+
+    def finish(self) -> PageText:
         """The clean text."""
+        if self._addresses:
+            self._link()
         cleaned = clean("".join(self._chars), line_hyphens=True)
         places = self._places()
         sources = [self._sources[index] for index in cleaned.sources]
@@ -152,10 +220,8 @@ class _Raw:
             boxes,
             tuple(lines),
             self._glyphs.frame.size,
-            hidden_chars,
-            cleaned.dropped,
-            text_layer,
-            self._placed_tables(cleaned.sources),
+            dropped=cleaned.dropped,
+            tables=self._placed_tables(cleaned.sources),
         )
 
     def _placed_tables(self, sources: Sequence[int]) -> tuple[Table, ...]:

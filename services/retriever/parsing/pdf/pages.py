@@ -16,6 +16,7 @@ from services.retriever.parsing.parser import DEFAULT_LIMITS, NO_HINTS, Hints, P
 from services.retriever.parsing.pdf import continued, flow, headings, labels, ocr, page, titles
 from services.retriever.parsing.pdf.flow import FlowPage
 from services.retriever.parsing.pdf.headings import Bookmark, TextLine
+from services.retriever.parsing.pdf.notes import Note, warnings
 from services.retriever.parsing.pdf.opening import opened
 from services.retriever.parsing.pdf.page import PageText
 from services.retriever.parsing.text import clean_line
@@ -70,6 +71,8 @@ def _read(
             f"the PDF has {len(document):,} pages, more than the {limits.max_pages:,} allowed: split it",
             reason="TOO_MANY_PAGES",
         )
+    if not hints.careful:
+        document.init_forms()  # For the values of form fields.
     reader = _Reader(document, limits, hints)
     for index in range(len(document)):
         progress(index)
@@ -101,6 +104,7 @@ class _Reader:
         self._layers: list[int] = []
         self._empty: list[int] = []
         self._dropped = 0
+        self._notes: list[tuple[int, frozenset[Note]]] = []
 
     def add(self, index: int) -> None:
         found = _NO_TEXT
@@ -114,6 +118,7 @@ class _Reader:
             self._hidden.append(index)
         if found.text_layer:
             self._layers.append(index)
+        self._notes.append((index, found.notes))
         few = len(found.text) < EMPTY_PAGE_CHARS and index not in self._heavy
         if not found.text or (few and _has_picture(self._document, index)):
             self._empty.append(index)
@@ -177,6 +182,7 @@ class _Reader:
             yield f"hidden text left out (invisible, white, off the page or tiny) on pages {_numbers(self._hidden)}"
         if self._layers:
             yield f"text of a scan's OCR layer on pages {_numbers(self._layers)}"
+        yield from warnings(self._notes)
         replaced = sum(each.text.count("\ufffd") for each in pages)
         if replaced + self._dropped > 0.05 * max(1, self._length):
             yield "more than 5% of the characters could not be read: the fonts lack a map to Unicode"

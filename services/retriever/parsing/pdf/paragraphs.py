@@ -10,6 +10,7 @@ from services.retriever.parsing.pdf.segments import Segment
 
 _BULLETS = frozenset("•◦▪▸‣●○■□\u2013\u2014*·\uf0b7\uf0a7")
 _OWN_STEPS = 5  # Lines from which a block's own distance of lines counts.
+_WIDEST = 3.0  # Times the size: lines further apart are never of one paragraph.
 _FULL = 0.8  # Of its column's width: a line that was broken where the column ends.
 
 
@@ -77,7 +78,7 @@ def _breaks(above: Lined, line: Lined, usual: float) -> bool:
     if step <= 0:
         # Up again, in lines that stay as they were drawn. A sentence may go on there.
         return not first.islower()
-    if step > usual + 0.45 * line.size:
+    if step > min(usual + 0.45 * line.size, _WIDEST * line.size):
         return True
     indent = line.row[0].x0 - above.row[0].x0
     return last in SENTENCE_ENDS and 0.9 * line.size < indent < 6 * line.size

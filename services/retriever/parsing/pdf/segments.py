@@ -7,7 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from services.retriever.parsing.pdf.glyphs import Glyphs, Style
+from services.retriever.documents import Box
+from services.retriever.parsing.pdf.geometry import Frame
+from services.retriever.parsing.pdf.glyphs import SLANTED, Glyphs, Style
 
 HYPHEN = "\x02"  # What pdfium puts for a hyphen at a line's end and the line break behind it.
 _WIDE = 0.75  # Of the size: a gap that ends a segment. Word spaces are about a quarter, gutters one and more.
@@ -70,9 +72,37 @@ class Segment:
         self.rtl = 2 * len(_RTL.findall(self.text)) > len(self.text)
 
 
-def of(glyphs: Glyphs, unseen: Sequence[int]) -> list[Segment]:
-    """The visible segments of a page in pdfium's order."""
-    return _Reader(glyphs, unseen).read()
+def of(glyphs: Glyphs, unseen: Sequence[int], added: int | None = None) -> list[Segment]:
+    """The visible segments of a page in pdfium's order. Glyphs from `added` on have no place in it: they are put behind
+    what stands before them."""
+    found = _Reader(glyphs, unseen).read()
+    if added is None or added >= len(glyphs.chars):
+        return found
+    drawn = [segment for segment in found if segment.pieces[0].glyphs[0] < added]
+    for segment in found[len(drawn) :]:
+        drawn.insert(_place(segment, drawn), segment)
+    for number, segment in enumerate(drawn):
+        segment.number = number
+    return drawn
+
+
+def _place(segment: Segment, drawn: Sequence[Segment]) -> int:
+    """Behind what stands on its left, else behind the last line above it."""
+    place, nearest = 0, (2, float("inf"))
+    for at, other in enumerate(drawn):
+        if other.turn != segment.turn:
+            continue
+        if abs(other.baseline - segment.baseline) <= _SHIFT * max(other.size, segment.size):
+            distance = (0, segment.x0 - other.x1) if other.x0 < segment.x0 else (2, 0.0)
+        else:
+            distance = (
+                (1, segment.baseline - other.baseline)
+                if other.baseline < segment.baseline
+                else (2, 0.0)
+            )
+        if distance <= nearest and distance[0] < 2:
+            place, nearest = at + 1, distance
+    return place
 
 
 def axes(glyphs: Glyphs, turn: int) -> tuple[Sequence[float], Sequence[float]]:
@@ -87,6 +117,24 @@ def axes(glyphs: Glyphs, turn: int) -> tuple[Sequence[float], Sequence[float]]:
             return [-y for y in boxes[3::4]], [-y for y in boxes[1::4]]
         case _:
             return boxes[0::4], boxes[2::4]
+
+
+def along(frame: Frame, box: Box, turn: int) -> tuple[float, float, float, float]:
+    """A box on the page as shown, in points, in the coordinates of text of this turn: left, top, right, bottom."""
+    width, height = frame.size
+    left, right = box.left / width, box.right / width
+    top, bottom = box.top / height, box.bottom / height
+    across, up = frame.right - frame.left, frame.top - frame.bottom
+    x0, y0, x1, y1 = {
+        90: (top, left, bottom, right),
+        180: (1 - right, top, 1 - left, bottom),
+        270: (1 - bottom, 1 - right, 1 - top, 1 - left),
+    }.get(frame.rotation, (left, 1 - bottom, right, 1 - top))
+    x0, x1 = frame.left + x0 * across, frame.left + x1 * across
+    y0, y1 = frame.bottom + y0 * up, frame.bottom + y1 * up
+    if turn == SLANTED:
+        turn = 0
+    return ((x0, -y1, x1, -y0), (y0, x0, y1, x1), (-x1, y0, -x0, y1), (-y1, -x1, -y0, -x0))[turn]
 
 
 class _Reader:

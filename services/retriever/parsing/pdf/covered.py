@@ -1,0 +1,169 @@
+"""Text that something opaque was drawn over later, or that belongs to a layer that is switched off.
+
+Whether it can be seen is tried: the page is drawn with and without it.
+"""
+
+import ctypes
+from collections.abc import Iterable, Iterator
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as c
+
+from services.retriever.parsing.pdf.geometry import Rectangle, clip
+from services.retriever.parsing.pdf.glyphs import Glyphs
+
+_MAX_OBJECTS = 20_000
+_MAX_DEPTH = 4
+_DPI = 72
+_MAX_PIXELS = 4_000_000
+_LEAST = 3.0  # Points: what is thinner is a line.
+_DIFFERENT = 10  # Of 255.
+_LAYER = b"O\0C\0\0\0"
+
+
+def find(page: pdfium.PdfPage, glyphs: Glyphs, unseen: bytearray) -> set[int]:
+    """The characters that nobody sees, of those under a later drawing or in a layer."""
+    if not glyphs.objects:
+        return set()
+    walk = _Walk(page)
+    suspects = walk.suspects()
+    if not suspects:
+        return set()
+    covers = walk.covers
+    candidates: dict[int, list[int]] = {}
+    for index, address in enumerate(glyphs.objects):
+        if not address or unseen[index] or glyphs.chars[index] <= " " or address not in suspects:
+            continue
+        order = suspects[address]
+        if order < 0 or _is_under(glyphs.box(index), covers, order):
+            candidates.setdefault(address, []).append(index)
+    return set(_unchanged(page, glyphs, candidates)) if candidates else set()
+
+
+class _Walk:
+    """The objects of a page in the order in which they are drawn."""
+
+    def __init__(self, page: pdfium.PdfPage) -> None:
+        self._count = 0
+        self._texts: list[tuple[int, int, bool]] = []
+        self.covers: list[tuple[int, Rectangle]] = []
+        """Order and bounds of filled shapes and pictures that let nothing through."""
+        for item in page.get_objects(max_depth=_MAX_DEPTH):
+            self._count += 1
+            if self._count > _MAX_OBJECTS:
+                self.covers = []
+                return
+            if item.type == c.FPDF_PAGEOBJ_TEXT:
+                address = ctypes.addressof(item.raw.contents)
+                self._texts.append((address, self._count, _in_layer(item.raw)))
+            elif item.type in (c.FPDF_PAGEOBJ_PATH, c.FPDF_PAGEOBJ_IMAGE) and _is_opaque(
+                item.raw, item.type
+            ):
+                bounds = _bounds(item)
+                if min(bounds[2] - bounds[0], bounds[3] - bounds[1]) > _LEAST:
+                    self.covers.append((self._count, bounds))
+
+    def suspects(self) -> dict[int, int]:
+        """Text objects before a cover, with their order; -1 for one in a layer."""
+        last = max((order for order, _ in self.covers), default=0)
+        return {
+            address: -1 if layer else order
+            for address, order, layer in self._texts
+            if layer or order < last
+        }
+
+
+def _bounds(item: pdfium.PdfObject) -> Rectangle:
+    """In the page's space: an object of a form is in the form's."""
+    left, bottom, right, top = item.get_bounds()
+    container = item.container
+    while container is not None:
+        matrix = container.get_matrix()
+        corners = [matrix.on_point(x, y) for x in (left, right) for y in (bottom, top)]
+        left, right = min(x for x, _ in corners), max(x for x, _ in corners)
+        bottom, top = min(y for _, y in corners), max(y for _, y in corners)
+        container = container.container
+    return left, bottom, right, top
+
+
+def _is_opaque(item: c.FPDF_PAGEOBJECT, kind: int) -> bool:
+    if c.FPDFPageObj_HasTransparency(item):
+        return False
+    if kind == c.FPDF_PAGEOBJ_IMAGE:
+        return True
+    fill, stroke = ctypes.c_int(0), ctypes.c_int(0)
+    c.FPDFPath_GetDrawMode(item, fill, stroke)
+    return bool(fill.value)
+
+
+def _in_layer(item: c.FPDF_PAGEOBJECT) -> bool:
+    """Whether the text is marked as optional content. pdfium draws it or not; its text is there either way."""
+    name = ctypes.create_string_buffer(16)
+    length = ctypes.c_ulong(0)
+    for at in range(max(0, c.FPDFPageObj_CountMarks(item))):
+        mark = c.FPDFPageObj_GetMark(item, at)
+        units = ctypes.cast(name, ctypes.POINTER(c.FPDF_WCHAR))
+        if (
+            mark
+            and c.FPDFPageObjMark_GetName(mark, units, 16, length)
+            and name.raw[: length.value] == _LAYER
+        ):
+            return True
+    return False
+
+
+def _is_under(box: Rectangle, covers: Iterable[tuple[int, Rectangle]], order: int) -> bool:
+    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    return any(
+        later > order and left < x < right and bottom < y < top
+        for later, (left, bottom, right, top) in covers
+    )
+
+
+def _unchanged(
+    page: pdfium.PdfPage, glyphs: Glyphs, candidates: dict[int, list[int]]
+) -> Iterator[int]:
+    """Characters whose place on the page looks the same without them."""
+    width, height = glyphs.frame.size
+    scale = _DPI / 72
+    if width * height * scale * scale > _MAX_PIXELS:
+        scale = (_MAX_PIXELS / (width * height)) ** 0.5
+    with_text = _Picture(page, scale)
+    objects = [ctypes.cast(address, c.FPDF_PAGEOBJECT) for address in candidates]
+    for item in objects:
+        c.FPDFPageObj_SetIsActive(item, False)
+    try:
+        without = _Picture(page, scale)
+    finally:
+        for item in objects:
+            c.FPDFPageObj_SetIsActive(item, True)
+    for indices in candidates.values():
+        for index in indices:
+            box = clip(glyphs.frame.shown(glyphs.box(index)))
+            if box is not None and not with_text.differs(
+                without, (box.left, box.top, box.right, box.bottom)
+            ):
+                yield index
+
+
+class _Picture:
+    """The page in grey."""
+
+    def __init__(self, page: pdfium.PdfPage, scale: float) -> None:
+        bitmap = page.render(scale=scale, grayscale=True, may_draw_forms=False)
+        try:
+            self._width, self._height, self._stride = bitmap.width, bitmap.height, bitmap.stride
+            self._pixels = bytes(bitmap.buffer)
+        finally:
+            bitmap.close()
+
+    def differs(self, other: "_Picture", part: tuple[float, float, float, float]) -> bool:
+        """Whether two pictures differ in a part of the page, in fractions of it."""
+        left, right = int(part[0] * self._width), int(part[2] * self._width) + 1
+        for row in range(int(part[1] * self._height), int(part[3] * self._height) + 1):
+            start = row * self._stride
+            one = self._pixels[start + left : start + right]
+            two = other._pixels[start + left : start + right]
+            if one != two and any(abs(a - b) >= _DIFFERENT for a, b in zip(one, two, strict=True)):
+                return True
+        return False
