@@ -17,6 +17,7 @@ _MAX_DEPTH = 4
 _DPI = 72
 _MAX_PIXELS = 4_000_000
 _LEAST = 3.0  # Points: what is thinner is a line.
+_SURE = 0.85  # Of the letters of a run.
 _DIFFERENT = 10  # Of 255.
 _LAYER = b"O\0C\0\0\0"
 
@@ -138,12 +139,15 @@ def _unchanged(
         for item in objects:
             c.FPDFPageObj_SetIsActive(item, True)
     for indices in candidates.values():
-        for index in indices:
-            box = clip(glyphs.frame.shown(glyphs.box(index)))
-            if box is not None and not with_text.differs(
-                without, (box.left, box.top, box.right, box.bottom)
-            ):
-                yield index
+        same = [index for index in indices if _is_same(glyphs, index, with_text, without)]
+        # Small or pale letters may leave no trace here and there: then all of them are seen.
+        if len(same) >= _SURE * len(indices):
+            yield from indices
+
+
+def _is_same(glyphs: Glyphs, index: int, one: "_Picture", other: "_Picture") -> bool:
+    box = clip(glyphs.frame.shown(glyphs.box(index)))
+    return box is not None and not one.differs(other, (box.left, box.top, box.right, box.bottom))
 
 
 class _Picture:

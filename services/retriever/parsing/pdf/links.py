@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from services.retriever.parsing.pdf.geometry import Rectangle
 from services.retriever.parsing.pdf.glyphs import Glyphs
+from services.retriever.parsing.text import LINE_HYPHEN
 
 Links = Sequence[tuple[list[Rectangle], str]]
 
@@ -42,23 +43,31 @@ def written(
 ) -> list[tuple[int, str]]:
     """Where among raw characters an address goes, and what is written there, from the last one to the first."""
     found: list[tuple[int, str]] = []
-    address, words, end = "", "", 0
+    address, words, begun, end = "", "", 0, 0
     for at, source in enumerate([*sources, -2]):
         here = addresses.get(source, "") if source >= 0 else ""
-        if not here and source != -2 and chars[at] <= " ":
+        if not here and source != -2 and (chars[at] <= " " or chars[at] == LINE_HYPHEN):
             words += " " if address else ""
             continue
         if here != address:
             while address and end < len(chars) and chars[end].isalnum():
                 end += 1  # A link's rectangle may end in a word.
             if address and not _says(words, address):
-                found.append((end, f" ({address})"))
+                text = f" ({address})"
+                if found and found[-1][1] == text and not _has_words(chars[found[-1][0] : begun]):
+                    found.pop()
+                found.append((end, text))
+            begun = at
             address, words = here, ""
         if address:
             words += chars[at]
             end = at + 1
     found.reverse()
     return found
+
+
+def _has_words(chars: Sequence[str]) -> bool:
+    return any(char.isalnum() for char in chars)
 
 
 def _says(words: str, address: str) -> bool:
