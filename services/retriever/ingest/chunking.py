@@ -20,6 +20,7 @@ from services.retriever.parsing.sections import top_level
 _LONG_TOKEN = 32
 _CHARS_PER_PIECE = 4
 # Texts are tokenized in blocks of about this many characters: an encoding takes a hundred times its text in memory.
+_MAX_INDENT = 200
 _BLOCK_CHARS = 65_536
 
 
@@ -195,9 +196,13 @@ def _blocks(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _strip(text: str, start: int, end: int) -> tuple[int, int]:
+    """Without the white space at both ends, but with the indentation of a first line that has one: of code."""
     body = text[start:end]
     end = start + len(body.rstrip())
-    return end - len(body.strip()), end
+    start = line = end - len(body.strip())
+    while line > max(0, start - _MAX_INDENT) and text[line - 1] in " \t":
+        line -= 1
+    return (line if line == 0 or text[line - 1] == "\n" else start), end
 
 
 class _Places:

@@ -23,6 +23,9 @@ MAX_CELLS = 500_000
 _MAX_SPAN = 65_534  # Rows, as in HTML.
 _SINCE_CHARS = 2_000
 _BEFORE_CHARS = 40
+_SAID_CHARS = 80
+_FIGURE = re.compile(r"\d")
+_YEAR = re.compile(r"(?:FY ?)?(?:19|20)\d\d(?:[/-]\d\d)?")
 _MARK = re.compile(r"\[\^[^\]]{1,10}\]")  # Of a footnote: no part of a title.
 
 
@@ -60,7 +63,8 @@ class _Cell:
     span: _Span
     part: int
     """The writer's position where the cell begins."""
-    filled: bool = False
+    said: str = ""
+    """Its first characters."""
 
 
 @dataclass
@@ -322,7 +326,7 @@ class TextWriter:
         else:
             cell = self._open.cells[-1]
             cell.span.end = self._pages[-1].length
-            cell.filled = any(part.strip() for part in self._pages[-1].parts[cell.part :])
+            cell.said = self.since(cell.part).strip()[:_SAID_CHARS]
 
     @contextmanager
     def cell(
@@ -429,16 +433,35 @@ def _is_head(cells: Sequence[_Cell], row: int) -> bool:
     index = len(cells)
     while index and cells[index - 1].row == row:
         index -= 1
-        if cells[index].filled and not cells[index].head:
+        if cells[index].said and not cells[index].head:
             return False
     return any(cell.head for cell in cells[index:])
 
 
 def _heads(table: _Table) -> tuple[int, int]:
     """Rows and columns of heads. Where nothing is said to be one, the first row is if it names columns of figures."""
-    cells = [cell for cell in table.cells if cell.filled]
+    cells = [cell for cell in table.cells if cell.said]
     if any(cell.head for cell in cells):
         rows = min(table.head_rows, table.row)
         body = [cell for cell in cells if cell.row >= rows]
         return rows, min((cell.column for cell in body if not cell.head), default=0)
-    return 0, 0
+    return (1, 0) if _names_columns(cells, table.columns) else (0, 0)
+
+
+def _names_columns(cells: Sequence[_Cell], columns: int) -> bool:
+    """Whether the first row names columns of figures: words over numbers, in three columns or more.
+
+    Two columns may as well be names and values, from the first row on.
+    """
+    heads = {cell.column: cell.said for cell in cells if cell.row == 0}
+    if columns < 3 or len(set(heads.values())) < max(2, columns - 1):
+        return False
+    if any(_FIGURE.search(said) and not _YEAR.fullmatch(said) for said in heads.values()):
+        return False
+    figures: dict[int, list[bool]] = {}
+    for cell in cells:
+        if cell.row > 0:
+            figures.setdefault(cell.column, []).append(_FIGURE.search(cell.said) is not None)
+    return any(
+        sum(found) > 0.8 * len(found) for column, found in figures.items() if heads.get(column)
+    )

@@ -84,7 +84,7 @@ def check(parsed: ParsedDocument, chunks: Sequence[ChunkSpan], most: int) -> Non
     for c in chunks:
         body = text[c.char_start : c.char_end]
         assert body
-        assert body == body.strip()
+        assert body.lstrip(" \t") == body.strip()
         assert c.token_count <= most
         assert 0 <= c.page_start <= c.page_end < len(parsed.pages)
         assert parsed.pages[c.page_start].label == c.page_label
@@ -144,6 +144,21 @@ class TestWindows:
     def test_no_text_is_no_chunk(self) -> None:
         assert chunk(document(), WORDS) == []
         assert chunk(document("", ""), WORDS) == []
+
+
+class TestCode:
+    def test_a_chunk_of_code_begins_with_the_indentation_of_its_first_line(self) -> None:
+        lines = [f"{' ' * (4 * (number % 3))}line{number} = {number}" for number in range(200)]
+        text = "\n".join(lines)
+        parsed = document(text)
+        chunks = chunk(parsed, Words(), 30, 5, 3)
+        for each in chunks:
+            first = text[each.char_start : each.char_end].split("\n")[0]
+            if each.char_start == 0 or text[each.char_start - 1] == "\n":
+                assert first in lines
+            else:
+                assert not first.startswith(" ")
+        assert any(text[each.char_start] == " " for each in chunks)
 
 
 class TestSections:

@@ -210,6 +210,25 @@ class TestTables:
         assert document.text == "Side\n\nText.\n\nPart | Price\nPX-1 | 17"
         assert cells(document) == {(0, 0): "Part", (0, 1): "Price", (1, 0): "PX-1", (1, 1): "17"}
 
+    @pytest.mark.parametrize(
+        ("rows", "heads"),
+        [
+            (
+                "<tr><td>Boat<td>Seats<td>Price<tr><td>Canoe<td>2<td>14<tr><td>Raft<td>6<td>39",
+                (1, 0),
+            ),
+            ("<tr><td><td>2023<td>2022<tr><td>Sales<td>9,114<td>8,001", (1, 0)),
+            ("<tr><td><b>Boat</b><td><b>Price</b><tr><td>Canoe<td><b>14</b>", (1, 0)),
+            ("<tr><th>Phone<td>12 34<tr><th>Fax<td>56 78", (0, 1)),
+            ("<tr><td>Owner<td>Ada<tr><td>Rooms<td>4<tr><td>Fee<td>7", (0, 0)),
+            ("<tr><td>1<td>2<td>3<tr><td>4<td>5<td>6", (0, 0)),
+            ("<tr><td>a<td>b<td>c<tr><td>d<td>e<td>f", (0, 0)),
+        ],
+    )
+    def test_heads_are_said_or_plain_to_see(self, rows: str, heads: tuple[int, int]) -> None:
+        (table,) = read(f"<table>{rows}</table>").tables
+        assert (table.head_rows, table.head_columns) == heads
+
     def test_hostile_spans_cost_no_time_and_no_memory(self) -> None:
         row = '<tr><td rowspan="65000" colspan="1000">x</td><td colspan="1000">y</td></tr>'
         document = read(f"<table>{row * 2_000}</table>")

@@ -73,6 +73,12 @@ class _List:
     step: int = 1
 
 
+@dataclass
+class _Table:
+    data: bool
+    rows: int = 0
+
+
 class _Walk:
     """Depth first with a stack of its own: a page may nest deeper than Python recurses."""
 
@@ -83,7 +89,7 @@ class _Walk:
         self._survey: Survey = survey(tree)
         self._base = _base(tree)
         self._lists: list[_List] = []
-        self._tables: list[bool] = []  # For each open table, whether it is data.
+        self._tables: list[_Table] = []  # The open ones.
         self._heads = 0  # Open <thead>.
         self._headings = 0
         self._linked: set[str] = set()  # Addresses since the last heading: each is told once.
@@ -285,7 +291,7 @@ class _Walk:
 
     def _table(self, node: LexborNode) -> _Close:
         data = node.mem_id not in self._survey.layout
-        self._tables.append(data)
+        self._tables.append(_Table(data))
         caption = next((child for child in node.iter() if child.tag == "caption"), None)
         said = _BLANK.sub(" ", self._text(caption)) if caption else ""
         if data:
@@ -297,7 +303,7 @@ class _Walk:
         return self._end_table
 
     def _end_table(self) -> None:
-        if self._tables.pop():
+        if self._tables.pop().data:
             self._writer.end_table()
         else:
             self._writer.paragraph()
@@ -305,18 +311,19 @@ class _Walk:
     def _part(self, node: LexborNode) -> _Close:
         """A row, a cell, or the rows of heads; of a table that is no data, paragraphs."""
         writer, tag = self._writer, node.tag
-        if not self._tables or not self._tables[-1]:
+        if not self._tables or not self._tables[-1].data:
             writer.paragraph()
             return writer.paragraph
         if tag == "thead":
             self._heads += 1
             return self._end_heads
         if tag == "tr":
+            self._tables[-1].rows += 1
             writer.begin_row()
             return writer.end_row
         rows = _number(node.attributes.get("rowspan"), 1)
         writer.begin_cell(
-            head=tag == "th" or self._heads > 0,
+            head=tag == "th" or self._heads > 0 or (self._tables[-1].rows == 1 and _is_bold(node)),
             row_span=rows or 65_534,  # 0: down to the table's end.
             column_span=_number(node.attributes.get("colspan"), 1),
         )
@@ -384,6 +391,23 @@ def _after(node: LexborNode) -> str:
             )
         place = place.parent
     return ""
+
+
+def _is_bold(cell: LexborNode) -> bool:
+    """Whether all of a cell is: in a first row, that is how pages without <th> mark their heads."""
+    node = cell
+    for _ in range(3):
+        inner = [
+            child
+            for child in node.iter(include_text=True)
+            if child.tag not in ("-text", "br") or (child.text_content or "").strip()
+        ]
+        if len(inner) != 1 or inner[0].tag == "-text":
+            return False
+        node = inner[0]
+        if node.tag in ("b", "strong"):
+            return True
+    return False
 
 
 def _nothing() -> None:
