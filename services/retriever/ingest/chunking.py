@@ -4,6 +4,7 @@ A chunk is a slice of the document's text by the tokenizer's offsets, never deco
 would lose case, and then no quote would be verbatim.
 """
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,11 +15,25 @@ from typing import Protocol
 from services.retriever.documents import PAGE_BREAK, ChunkSpan, ParsedDocument, Section
 from services.retriever.ingest import rows
 from services.retriever.parsing.sections import top_level
+from services.text.scripts import is_unspaced
 
 # A token longer than this is a run that the tokenizer gave up on (WordPiece: [UNK] for a megabyte without a space).
 # It counts as one token for every four characters, the usual ratio, and may be cut there.
 _LONG_TOKEN = 32
 _CHARS_PER_PIECE = 4
+# Tokens of a word, at most: a longer run is data, and may be cut.
+_MAX_WORD = 64
+# Numbers and dates with spaces in them.
+_SPACED = re.compile(
+    r"(?<![\w.,])\d{1,3}(?:[ \xa0\u2009\u202f]\d{3})+(?!\w)"
+    r"|(?<!\w)\d{1,2}\.?[ \xa0][^\W\d_]{3,12}\.?[ \xa0]\d{4}(?!\w)"
+    r"|(?<!\w)[^\W\d_]{3,12}\.?[ \xa0]\d{1,2}(?:st|nd|rd|th)?,?[ \xa0]\d{4}(?!\w)"
+)
+_GAP = re.compile(r"[ \xa0\u2009\u202f]+")
+_SENTENCE = re.compile(
+    r"(?<!\b[^\W\d_])[.!?\u2026][\"')\]\u201d\u2019\u00bb]*\s+(?=[^\Wa-z_]|[\"'(\[\u201c\u201e\u00ab])"
+    r"|[\u3002\uff01\uff1f]\s*"
+)
 # Texts are tokenized in blocks of about this many characters: an encoding takes a hundred times its text in memory.
 _MAX_INDENT = 200
 _BLOCK_CHARS = 65_536
@@ -37,7 +52,8 @@ class _Tokens:
     """Places where a chunk may begin: `starts[i]` is a character offset, `before[i]` the tokens in front of it.
 
     `before` has one entry more than `starts`: the number of all tokens. Tokens that share a source character (the
-    three tokens of a ligature) are one place, so a border is never inside a character.
+    three tokens of a ligature) are one place, and so are those of a word, a number, a code, an address or a date: no
+    border is inside of one.
     """
 
     starts: list[int]
@@ -54,9 +70,9 @@ def chunk(
 ) -> list[ChunkSpan]:
     """Cuts a document into windows of `size` tokens, each beginning `overlap` tokens before the end of the last.
 
-    A window's end moves to the nearest heading, else the nearest paragraph, within `snap` tokens. No window crosses
-    a top-level section. `limit` is the most tokens that the embedder reads in one text, without its special tokens:
-    no chunk is longer. Raises ValueError for sizes that cannot work.
+    A window's end moves to the nearest heading, else the nearest paragraph, else the nearest sentence, within `snap`
+    tokens. No window crosses a top-level section. `limit` is the most tokens that the embedder reads in one text,
+    without its special tokens: no chunk is longer. Raises ValueError for sizes that cannot work.
 
     Every character that is not a space is in a chunk; char_start and char_end strictly increase.
     """
@@ -73,7 +89,7 @@ def chunk(
     places = _Places(document)
     chunks: list[ChunkSpan] = []
     for start, end in _units(document.sections, len(text)):
-        tokens = _tokenize(tokenizer, text, start, end)
+        tokens = _whole_words(_tokenize(tokenizer, text, start, end), text, start, end, size)
         for first, last in _windows(tokens, size, overlap, back, forward, places):
             char_start = start if first == 0 else tokens.starts[first]
             char_end = end if last == len(tokens.starts) else tokens.starts[last]
@@ -124,29 +140,33 @@ def _windows(
 ) -> Iterator[tuple[int, int]]:
     """Ranges of `tokens.starts`, end exclusive. Text without any token is one window."""
     count, before = len(tokens.starts), tokens.before
-    first = 0
+    first = last = 0
     while True:
         plain = before[first] + size
         if before[count] <= plain + forward:
             # The end of the unit is a border like a heading. Without snapping it is reached exactly or not at all.
             last = count
         else:
-            last = max(first + 1, _snapped(tokens, places, plain, size, overlap, back, forward))
+            last = max(last + 1, _snapped(tokens, places, plain, size, overlap, back, forward))
         yield first, last
         if last >= count:
             return
         start = min(last, bisect_left(before, before[last] - overlap))
-        first = max(first + 1, min(last, places.row_after(tokens, start)))
+        if back or forward:
+            start = places.sentence_near(tokens, start, overlap // 2)
+        # The next window must reach beyond this one.
+        least = bisect_left(before, before[last + 1] - size)
+        first = max(first + 1, min(last, max(least, places.row_after(tokens, start))))
 
 
 def _snapped(
     tokens: _Tokens, places: "_Places", plain: int, size: int, overlap: int, back: int, forward: int
 ) -> int:
-    """The index of the border nearest to `plain` tokens: a heading before a paragraph before the plain place; within a
-    table the beginning of a row, so far as the window still reaches beyond the next one's beginning."""
+    """The index of the border nearest to `plain` tokens: a heading before a paragraph before a sentence before the
+    plain place; within a table the beginning of a row, so far as the window reaches beyond the next one's beginning."""
     low = bisect_left(tokens.before, plain - back)
     high = bisect_right(tokens.before, plain + forward) - 1
-    for borders in (places.headings, places.paragraphs) if low <= high else ():
+    for borders in (places.headings, places.paragraphs, places.sentences) if low <= high else ():
         left = bisect_left(borders, tokens.starts[low])
         right = bisect_right(borders, tokens.starts[high])
         found = {bisect_left(tokens.starts, border) for border in borders[left:right]}
@@ -181,6 +201,29 @@ def _tokenize(tokenizer: Tokenizer, text: str, start: int, end: int) -> _Tokens:
     return _Tokens(starts, list(accumulate(weights, initial=0)))
 
 
+def _whole_words(tokens: _Tokens, text: str, first: int, end: int, size: int) -> _Tokens:
+    """The same without the places inside words; a run of more than _MAX_WORD tokens, or half a window, may be cut."""
+    within = {
+        match.start() + gap.end()
+        for match in _SPACED.finditer(text, first, end)
+        for gap in _GAP.finditer(match.group())
+    }
+    most = max(1, min(_MAX_WORD, size // 2))
+    starts: list[int] = []
+    before: list[int] = []
+    for start, count in zip(tokens.starts, tokens.before, strict=False):
+        whole = not starts or (start not in within and _parts(text[start - 1], text[start]))
+        if whole or count - before[-1] >= most:
+            starts.append(start)
+            before.append(count)
+    return _Tokens(starts, [*before, tokens.before[-1]])
+
+
+def _parts(before: str, char: str) -> bool:
+    """Whether a word may end between two characters."""
+    return before.isspace() or is_unspaced(before) or is_unspaced(char)
+
+
 def _blocks(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Cuts at paragraphs, else at lines, else at spaces, else anywhere, so that no word is in two blocks if it fits."""
     while end - start > _BLOCK_CHARS:
@@ -206,7 +249,7 @@ def _strip(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 class _Places:
-    """Where the pages, sections, headings and paragraphs of a document begin."""
+    """Where the pages, sections, headings, paragraphs, sentences and rows of a document begin."""
 
     def __init__(self, document: ParsedDocument) -> None:
         self._text = document.text
@@ -215,6 +258,7 @@ class _Places:
         self._sections = document.sections
         self.headings = [section.char_start for section in document.sections]
         self.paragraphs = _paragraphs(document.text, set(self._page_starts))
+        self.sentences = [match.end() for match in _SENTENCE.finditer(document.text)]
         self._rows = rows.borders(document.tables)
         self._tables = [(table.char_start, table.char_end) for table in document.tables]
 
@@ -230,6 +274,20 @@ class _Places:
             page_label=self._pages[first].label,
             token_count=tokens,
         )
+
+    def sentence_near(self, tokens: _Tokens, index: int, reach: int) -> int:
+        """The place nearest to `index`, within `reach` tokens, where a sentence or a paragraph begins; else itself."""
+        if index >= len(tokens.starts):
+            return index
+        at = tokens.before[index]
+        low = bisect_left(tokens.before, at - reach)
+        high = min(bisect_right(tokens.before, at + reach), len(tokens.starts)) - 1
+        found = set()
+        for borders in (self.sentences, self.paragraphs):
+            left = bisect_left(borders, tokens.starts[low])
+            right = bisect_right(borders, tokens.starts[high])
+            found |= {bisect_left(tokens.starts, border) for border in borders[left:right]}
+        return min(found, key=lambda place: (abs(tokens.before[place] - at), place), default=index)
 
     def row_before(self, tokens: _Tokens, index: int) -> int:
         """The place where the row of a table begins that `index` is in; itself outside of tables."""

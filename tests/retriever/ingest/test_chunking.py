@@ -300,3 +300,49 @@ def test_what_always_holds(parsed: ParsedDocument, size: int, data: st.DataObjec
     overlap = data.draw(st.integers(0, size - 1))
     snap = data.draw(st.integers(0, 20))
     check(parsed, chunk(parsed, MINILM, size, overlap, snap), max(size + snap, 8))
+
+
+LEDGER = [
+    "1,532", "PO-99803", "3.5", "-12.75%", "$5,877,879.00", "anna.weber@harbour.example", "2024-03-12", "12/03/2024",
+    "XJ-4711-B", "https://harbour.example/a/b?c=1", "0800/4711-22", "Donaudampfschifffahrt", "C++", "10:30", "v1.2.3",
+]  # fmt: skip
+
+
+class TestWords:
+    @pytest.mark.parametrize(("size", "overlap", "snap"), [(500, 50, 50), (40, 6, 6), (40, 0, 0)])
+    def test_no_border_is_inside_a_number_a_code_or_a_word(
+        self, size: int, overlap: int, snap: int
+    ) -> None:
+        chooser = random.Random(3)
+        parsed = document(" ".join(chooser.choices(LEDGER, k=2000)))
+        chunks = chunk(parsed, MINILM, size, overlap, snap)
+        check(parsed, chunks, size + snap)
+        assert len(chunks) > 10
+        for body in bodies(parsed, chunks):
+            assert set(body.split()) <= set(LEDGER)
+
+    @pytest.mark.parametrize(
+        "whole", ["1 532 000", "12 March 2024", "3. Mai 2023", "March 12, 2024", "12\xa0345"]
+    )
+    def test_nor_inside_one_with_spaces(self, whole: str) -> None:
+        parsed = document(f"paid {whole} euro; " * 400)
+        for body in bodies(parsed, chunk(parsed, MINILM, 60, 10, 0)):
+            assert body.split()[0] in ("paid", "euro;", *whole.split()[:1])
+            assert body.split()[-1] in ("paid", "euro;", *whole.split()[-1:])
+
+    def test_a_run_that_is_too_long_is_cut(self) -> None:
+        parsed = document("x9-" * 20_000)
+        chunks = chunk(parsed, MINILM, 100, 10, 10, limit=110)
+        check(parsed, chunks, 110)
+
+    def test_windows_begin_and_end_with_sentences_that_are_near(self) -> None:
+        sentences = [f"Sentence number {n} says that the harbour is open." for n in range(400)]
+        parsed = document(" ".join(sentences))
+        chunks = chunk(parsed, MINILM)
+        check(parsed, chunks, 550)
+        assert len(chunks) > 5
+        for body in bodies(parsed, chunks):
+            assert body.startswith("Sentence number")
+            assert body.endswith("is open.")
+        for a, b in itertools.pairwise(chunks):
+            assert 25 <= len(MINILM.offsets(parsed.text[b.char_start : a.char_end])) <= 75
