@@ -72,7 +72,7 @@ def proof(citations: Sequence[gateway_pb2.Citation]) -> Text:
     text = Text()
     text.append(plain(first.title or first.file_name), style="bold")
     where = of_citations(citations)
-    if where:
+    if where and where != f"“{plain(first.title)}”":
         text.append(f", {where}")
     text.append(f"   {plain(first.link)}", style="dim")
     # Only a PDF has a place on a page.

@@ -118,7 +118,7 @@ def _answered(response: gateway_pb2.AskResponse) -> None:
             told.add_row(f"[{number}]".replace("[", r"\["), proofs.proof(citations))
         lines.append(line)
         for row in proofs.rows(sentence.table_values):
-            lines.append(Padding(row, (0, 0, 0, 2)))
+            lines.append(Padding(row, (0, 0, 0, 2), expand=False))
     _panel("Answer", Group(*lines, Text(), told), "green")
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from services.generator.answers import Citation, Sentence, Source, Span
+from services.generator.answers import Citation, Sentence, Source
 from services.generator.extractive.features import Encoder
 from services.generator.extractive.question import Kind, Question
 from services.generator.extractive.tables import columns, properties, rows
@@ -53,19 +53,15 @@ class Reading:
     """What the tables say: an answer, or rows of which nobody can tell which one is meant."""
 
     answer: Answer | None = None
-    doubtful: list[tuple[int, Span]] = field(default_factory=list)
-    """Rows that fit equally well and say different things: (index of the source, its place)."""
-    foreign: list[tuple[int, Span]] = field(default_factory=list)
-    """Rows that the question names, of tables that are about another year, part or company."""
+    doubtful: set[tuple[int, int]] = field(default_factory=set)
+    """Rows that fit equally well and say different things: (index of the source, where the row begins)."""
+    foreign: set[tuple[int, int]] = field(default_factory=set)
+    """Rows of figures that the question does not name, and those that it names of another year, part or company."""
 
     def doubts(self, candidate: Candidate) -> bool:
         """Whether a sentence is one of those rows."""
-        return any(
-            index == candidate.source.index
-            and span.start < candidate.span.end
-            and candidate.span.start < span.end
-            for index, span in (*self.doubtful, *self.foreign)
-        )
+        place = (candidate.source.index, candidate.span.start)
+        return place in self.doubtful or place in self.foreign
 
 
 def read(question: Question, sources: Sequence[Source], encoder: Encoder) -> Reading:
@@ -76,8 +72,12 @@ def read(question: Question, sources: Sequence[Source], encoder: Encoder) -> Rea
         for table in source.tables:
             grid = Grid(table, source.text)
             answers = list(_answers(question, source, grid, encoder, reading))
+            unnamed = _unnamed(grid, content(question.text))
+            reading.foreign.update((source.index, _start(grid, row)) for row in unnamed)
             if len({answer.said for answer in answers}) > 1:
-                reading.doubtful += [(source.index, _span(grid, answer.row)) for answer in answers]
+                reading.doubtful.update(
+                    (source.index, _start(grid, answer.row.number)) for answer in answers
+                )
             elif answers:
                 found.append(answers[0])
     if not found:
@@ -89,9 +89,20 @@ def read(question: Question, sources: Sequence[Source], encoder: Encoder) -> Rea
     return reading
 
 
-def _span(grid: Grid, row: rows.Row) -> Span:
-    cells = grid.row(row.number)
-    return Span(min(cell.char_start for cell in cells), max(cell.char_end for cell in cells))
+def _start(grid: Grid, row: int) -> int:
+    """Where a row begins."""
+    return min(cell.char_start for cell in grid.row(row) if cell.row == row)
+
+
+def _unnamed(grid: Grid, asked: frozenset[str]) -> Iterator[int]:
+    """The rows that say figures and nothing that the question says."""
+    for row in grid.rows:
+        values = [grid.say(cell) for cell in grid.values(row)]
+        if any(any(map(str.isalpha, value)) for value in values):
+            continue
+        said = frozenset[str]().union(*(content(grid.say(head)) for head in grid.row_heads(row)))
+        if not common(asked, said | exact(" ".join(values))):
+            yield row
 
 
 def _answers(
@@ -119,7 +130,7 @@ def _answers(
         )
         heads = frozenset[str]().union(*(terms(grid.say(head)) for head in grid.heads))
         if (left - common(left, heads)) & (exact(question.text) | names):
-            reading.foreign.append((source.index, _span(grid, row)))
+            reading.foreign.add((source.index, _start(grid, row.number)))
             continue
         if not cells:
             continue

@@ -59,7 +59,11 @@ def choose(
     """
     wanted = years(asked)
     dated = [cell for cell in cells if wanted & terms(heads(grid, cell))]
-    cells = _of_kind(grid, dated or cells, asked)
+    shares = _shares(grid, dated or cells) if "percent" in asked else []
+    if len(shares) == 1:
+        # What it is the share of, the head of the column beside it says.
+        left -= common(left, frozenset[str]().union(*(terms(heads(grid, cell)) for cell in cells)))
+    cells = shares or _of_kind(grid, dated or cells, asked)
     matched = frozenset[str]().union(*(common(asked, _said(grid, cell)) for cell in cells))
     scores = _scores(grid, cells, asked)
     best = max(scores, default=0.0)
@@ -80,12 +84,17 @@ def choose(
     return _meant(grid, cells, question, rest, encoder, matched)
 
 
+def _shares(grid: Grid, cells: Sequence[Cell]) -> list[Cell]:
+    """The figures in percent."""
+    return [cell for cell in cells if "percent" in _said(grid, cell)]
+
+
 def _of_kind(grid: Grid, cells: Sequence[Cell], asked: frozenset[str]) -> Sequence[Cell]:
-    """Shares in percent where they are asked for, and other figures where they are not."""
-    percent = [cell for cell in cells if "percent" in _said(grid, cell)]
+    """Without the figures in percent, where these are not asked for and there are others."""
     if "percent" in asked:
-        return percent or cells
-    return [cell for cell in cells if cell not in percent] or cells
+        return cells
+    shares = _shares(grid, cells)
+    return [cell for cell in cells if cell not in shares] or cells
 
 
 def _scores(grid: Grid, cells: Sequence[Cell], asked: frozenset[str]) -> list[float]:

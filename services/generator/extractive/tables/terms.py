@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from services.generator.words import words
 from services.text.codes import is_exact
-from services.text.words import FUNCTION_WORDS, STOP_WORDS
+from services.text.words import FUNCTION_WORDS, STOP_WORDS, stem
 
 # Of a row's name these tell it from another: "Other assets" is not "Assets", "before tax" not "after tax".
 _TELLING = frozenset(
@@ -29,10 +29,11 @@ _GRAMMAR = (
 ) - _TELLING
 # What questions say around what they ask for.
 GENERIC = frozenset(
-    """
+    stem(word)
+    for word in """
     amount figure number value table row column list show shown state stated report reported record recorded give given
-    get end ended ending year month fiscal financial period date company firm document page level total-amount please
-    people person exactly currently one ones item entry there
+    get end ended ending year month fiscal financial period date company firm document page level please people person
+    exactly currently one ones item entry there per
     """.split()  # noqa: SIM905
 )
 # One word for what tables shorten and questions bend.
@@ -85,13 +86,13 @@ def exact(text: str) -> frozenset[str]:
     )
 
 
-def term(word: str, stem: str) -> str:
+def term(word: str, stemmed: str) -> str:
     fiscal = _FISCAL.fullmatch(word)
     if fiscal:
         return fiscal[1]
     if is_exact(word):
         return re.sub(r"[\W_]", "", word).lower()
-    return _SAME.get(word.lower().rstrip("."), stem)
+    return _SAME.get(word.lower().rstrip("."), stemmed)
 
 
 def common(asked: frozenset[str], said: frozenset[str]) -> frozenset[str]:
