@@ -100,7 +100,7 @@ def _markup(content: bytes) -> str:
 def _all(tree: etree._Element, name: str) -> Iterator[etree._Element]:
     """The elements of that name, whatever their namespace: old books have none."""
     for element in tree.iter():
-        if isinstance(element.tag, str) and etree.QName(element).localname == name:
+        if isinstance(element.tag, str) and element.tag.rpartition("}")[2] == name:
             yield element
 
 

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from services.retriever.parsing.office.package import Element, attribute, child, children
+from services.retriever.parsing.office.package import Element, attribute, child, children, whole
 
 _PLACE = re.compile(r"%([1-9])")
 _ROMAN = (
@@ -49,7 +49,7 @@ class Numbering:
         self._counting: dict[str, _Counting] = {}
         for one in children(tree, "abstractNum"):
             self._levels[attribute(one, "abstractNumId")] = {
-                int(attribute(level, "ilvl", "0")): _level(level) for level in children(one, "lvl")
+                whole(attribute(level, "ilvl")): _level(level) for level in children(one, "lvl")
             }
         for one in children(tree, "num"):
             number = attribute(one, "numId")
@@ -57,10 +57,10 @@ class Numbering:
             self._abstract[number] = abstract
             starts: dict[int, int] = {}
             for override in children(one, "lvlOverride"):
-                level = int(attribute(override, "ilvl", "0"))
+                level = whole(attribute(override, "ilvl"))
                 start = attribute(child(override, "startOverride"), "val")
-                if start.isdigit():
-                    starts[level] = int(start)
+                if start.isdecimal():
+                    starts[level] = whole(start)
                 inner = child(override, "lvl")
                 if inner is not None:
                     # A list of its own, which differs in this level.
@@ -104,7 +104,7 @@ def _level(element: Element) -> _Level:
     return _Level(
         attribute(child(element, "numFmt"), "val", "decimal"),
         attribute(child(element, "lvlText"), "val"),
-        int(start) if start.isdigit() else 0,
+        whole(start),
     )
 
 

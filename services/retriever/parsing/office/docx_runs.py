@@ -116,10 +116,12 @@ class Reader:
         self._counts, self._mark_of = counts, mark_of
         self._fields: list[_Field] = []
         self._style = ""
+        self._on_white = True
         self._found = Inline()
 
     def read(self, paragraph: Element, style: str) -> Inline:
         self._style, self._found = style, Inline()
+        self._on_white = _is_on_white(paragraph)
         self._all(paragraph, 0)
         if not self._found.runs:
             self._found.strong = False
@@ -147,12 +149,13 @@ class Reader:
 
     def _run(self, run: Element) -> None:
         look = self._styles.look(self._style, child(run, "rPr"))
-        if look.hidden or look.struck:
+        hidden = look.hidden or (look.white and self._on_white)
+        if hidden or look.struck:
             text = any(name_of(one) == "t" and (one.text or "").strip() for one in run)
-            self._counts.hidden += look.hidden and text
-            self._counts.struck += look.struck and text and not look.hidden
+            self._counts.hidden += hidden and text
+            self._counts.struck += look.struck and text and not hidden
         for element in run:
-            self._piece(element, look.level, look.strong, not (look.hidden or look.struck))
+            self._piece(element, look.level, look.strong, not (hidden or look.struck))
 
     def _piece(self, element: Element, level: int, strong: bool, shown: bool) -> None:
         name = name_of(element)
@@ -222,7 +225,7 @@ class Reader:
         if choices is not None:
             chosen = attribute(child(choices, "result"), "val", "0")
             entries = [attribute(one, "val") for one in choices if name_of(one) == "listEntry"]
-            if chosen.isdigit() and int(chosen) < len(entries):
+            if chosen.isdecimal() and int(chosen) < len(entries):
                 self._add(entries[int(chosen)], 0)
 
     def _address(self, target: str, began: int) -> None:
@@ -257,6 +260,20 @@ def chosen(element: Element) -> Element:
             return one
     fallback = child(element, "Fallback")
     return fallback if fallback is not None else element
+
+
+def _is_on_white(paragraph: Element) -> bool:
+    """Whether a paragraph stands on the bare page: not in a table or a box, and without a ground of its own, which may
+    be dark."""
+    if child(paragraph, "pPr", "shd") is not None:
+        return False
+    above = paragraph.getparent()
+    while above is not None:
+        name = name_of(above)
+        if name in ("tc", "txbxContent") or child(above, "background") is not None:
+            return False
+        above = above.getparent()
+    return True
 
 
 def _is_prompt(element: Element) -> bool:

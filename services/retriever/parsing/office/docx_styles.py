@@ -2,22 +2,37 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
-from services.retriever.parsing.office.package import Element, attribute, child, children
+from services.retriever.parsing.office.package import (
+    Element,
+    attribute,
+    child,
+    children,
+    name_of,
+    whole,
+)
 
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _BODY_LEVEL = 9  # The outline level of text that is no heading.
 _LEGIBLE_HALF_POINTS = 3  # Smaller letters cannot be read: 1.5 points, as in the other formats.
+_SWITCHES = {
+    "strike": "struck",
+    "dstrike": "struck",
+    "vanish": "hidden",
+    "specVanish": "hidden",
+    "b": "strong",
+}
 _LEVELS = {"superscript": 1, "subscript": -1}
 
 
 @dataclass(frozen=True)
 class Look:
-    """How letters look. `level`: 0 on the line, 1 raised, -1 lowered."""
+    """How letters look. `white`: on no ground of their own. `level`: 0 on the line, 1 raised, -1 lowered."""
 
     struck: bool = False
     hidden: bool = False
+    white: bool = False
     strong: bool = False
     level: int = 0
 
@@ -44,8 +59,8 @@ class Styles:
         for properties in (paragraph, *self._properties(identifier, "pPr")):
             outline = child(properties, "outlineLvl")
             if outline is not None:
-                level = int(attribute(outline, "val", "9") or 9)
-                return level + 1 if level < _BODY_LEVEL else 0
+                level = whole(attribute(outline, "val"), _BODY_LEVEL)
+                return level + 1 if 0 <= level < _BODY_LEVEL else 0
         for style in self._chain(identifier):
             name = attribute(child(style, "name"), "val").lower()
             named = _HEADING.fullmatch(name)
@@ -65,7 +80,7 @@ class Styles:
             level = level or attribute(child(numbered, "ilvl"), "val")
             number = attribute(child(numbered, "numId"), "val")
             if number:
-                return None if number == "0" else (number, int(level or 0))
+                return None if number == "0" else (number, max(0, whole(level)))
         return None
 
     def look(self, paragraph_style: str, run: Element | None) -> Look:
@@ -105,24 +120,24 @@ def is_on(element: Element | None, name: str) -> bool:
 def _changed(look: Look, properties: Element | None) -> Look:
     if properties is None or not len(properties):
         return look
-    struck, hidden, strong, level = look.struck, look.hidden, look.strong, look.level
+    found: dict[str, bool | int] = {}
     for one in properties:
-        name = one.tag.rpartition("}")[2]
-        if name in ("strike", "dstrike"):
-            struck = _says(one)
-        elif name in ("vanish", "specVanish"):
-            hidden = _says(one)
-        elif name == "b":
-            strong = _says(one)
-        elif name == "vertAlign":
-            level = _LEVELS.get(attribute(one, "val"), 0)
-        elif name == "position":
-            height = attribute(one, "val", "0")
-            level = 1 if height[:1].isdigit() and height != "0" else -1 if height[:1] == "-" else 0
-        elif name == "sz":
-            size = attribute(one, "val")
-            hidden = hidden or (size.isdigit() and int(size) < _LEGIBLE_HALF_POINTS)
-    return Look(struck, hidden, strong, level)
+        match name_of(one):
+            case name if name in _SWITCHES:
+                found[_SWITCHES[name]] = _says(one)
+            case "color":
+                found["white"] = attribute(one, "val").upper() == "FFFFFF"
+            case "vertAlign":
+                found["level"] = _LEVELS.get(attribute(one, "val"), 0)
+            case "position":
+                height = whole(attribute(one, "val"))
+                found["level"] = (height > 0) - (height < 0)
+    if child(properties, "shd") is not None or child(properties, "highlight") is not None:
+        found["white"] = False
+    size = whole(attribute(child(properties, "sz"), "val"), _LEGIBLE_HALF_POINTS)
+    if size < _LEGIBLE_HALF_POINTS:
+        found["hidden"] = True
+    return Look(**{**asdict(look), **found}) if found else look
 
 
 def _says(element: Element) -> bool:

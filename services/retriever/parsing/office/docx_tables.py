@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from services.retriever.parsing.office import grid
-from services.retriever.parsing.office.package import Element, attribute, child, name_of
+from services.retriever.parsing.office.package import Element, attribute, child, name_of, whole
 
 INSIDE = frozenset(("sdt", "sdtContent", "customXml", "ins", "moveTo", "smartTag"))
 """Elements around blocks that are read: content controls, and what was inserted under tracked changes."""
@@ -59,10 +59,10 @@ def cells_by_place(
         properties = child(row, "trPr")
         heads += heads == index and _is_on(child(properties, "tblHeader"))
         cells: dict[int, grid.GridCell] = {}
-        column = _whole(child(properties, "gridBefore"), 0)
+        column = _count(child(properties, "gridBefore"), 0)
         for cell in cells_of(row):
             own = child(cell, "tcPr")
-            span = _whole(child(own, "gridSpan"), 1)
+            span = max(1, _count(child(own, "gridSpan"), 1))
             merged = child(own, "vMerge")
             if merged is not None and attribute(merged, "val") != "restart" and column in above:
                 _lengthen(found, above[column], index)
@@ -93,6 +93,5 @@ def _is_on(element: Element | None) -> bool:
     return element is not None and attribute(element, "val", "1") not in _OFF
 
 
-def _whole(element: Element | None, default: int) -> int:
-    value = attribute(element, "val")
-    return min(int(value), _MAX_SPAN) if value.isdigit() else default
+def _count(element: Element | None, default: int) -> int:
+    return max(0, whole(attribute(element, "val"), default, _MAX_SPAN))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isfinite
 
 from services.retriever.parsing.html import links
 from services.retriever.parsing.office import equations
@@ -14,6 +15,7 @@ from services.retriever.parsing.office.package import (
     children,
     name_of,
     relation,
+    whole,
 )
 from services.retriever.parsing.office.runs import Run, joined
 
@@ -129,9 +131,10 @@ def _is_hidden(element: Element) -> bool:
 
 def _pair(element: Element | None, first: str, second: str) -> tuple[float, float] | None:
     try:
-        return float(attribute(element, first)), float(attribute(element, second))
+        found = float(attribute(element, first)), float(attribute(element, second))
     except ValueError:
         return None
+    return found if all(map(isfinite, found)) else None
 
 
 def _box(frame: Element | None, place: _Place) -> Box | None:
@@ -192,14 +195,14 @@ class Texts:
         counted: dict[int, int] = {}
         for paragraph, text in paragraphs:
             properties = child(paragraph, "pPr")
-            level = int(attribute(properties, "lvl", "0") or 0)
+            level = whole(attribute(properties, "lvl"))
             automatic = child(properties, "buAutoNum")
             for deeper in [
                 at for at in counted if at > level or (at == level and automatic is None)
             ]:
                 del counted[deeper]
             if automatic is not None:
-                start = int(attribute(automatic, "startAt", "1") or 1)
+                start = whole(attribute(automatic, "startAt"), 1)
                 counted[level] = counted.get(level, start - 1) + 1
                 kind = attribute(automatic, "type")
                 form = next((name for key, name in _FORMS.items() if kind.startswith(key)), "")

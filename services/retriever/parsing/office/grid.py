@@ -133,13 +133,16 @@ def _without_titles(band: list[Row]) -> tuple[list[Row], list[Row], list[Row]]:
     start, end = 0, len(band)
     while start < end and alone(band[start]):
         start += 1
-    # A note is longer than the names in its column; a row whose values are missing is not.
-    longest = max(
-        (len(row[first].text) for row in band[start:] if not alone(row) and first in row), default=0
-    )
-    while end > start + 2 and alone(band[end - 1]) and len(band[end - 1][first].text) > longest:
+    # A note is a few words, longer than the names in its column; a row whose values are missing is neither.
+    named = (row[first].text for row in band[start:] if not alone(row) and first in row)
+    longest = max(map(len, named), default=0)
+    while end > start + 2 and alone(band[end - 1]) and _is_note(band[end - 1][first].text, longest):
         end -= 1
     return band[:start], band[start:end], band[end:]
+
+
+def _is_note(text: str, longest: int) -> bool:
+    return len(text) > longest and " " in text
 
 
 def _islands(band: Sequence[Row]) -> list[list[Row]]:
@@ -228,8 +231,11 @@ def heads_of(block: Sequence[Row], columns: Sequence[int]) -> int:
     count = max(1, *(cell.row_span for cell in first.values()))
     while (
         count < min(_MAX_HEAD_ROWS, len(block) - 1)
-        and any(cell.column_span > 1 for cell in block[count - 1].values())
         and _is_head(block[count])
+        and (
+            any(cell.column_span > 1 for cell in block[count - 1].values())
+            or _is_units(block, count, columns[0])
+        )
     ):
         count += 1
     if count >= len(block):
@@ -245,6 +251,13 @@ def heads_of(block: Sequence[Row], columns: Sequence[int]) -> int:
     below = {cell.text.casefold() for row in body for cell in row.values()}
     full = len(first) == len(columns) and len(set(names)) == len(names)
     return count if full and len(body) > 1 and below.isdisjoint(names) else 0
+
+
+def _is_units(block: Sequence[Row], at: int, first: int) -> bool:
+    """Whether a row goes on with the heads: it has no name, and stands over figures."""
+    row = block[at]
+    below = block[at + 1 :]
+    return first not in row and bool(below) and all(_is_typed(below, column) for column in row)
 
 
 def _is_head(row: Row) -> bool:

@@ -73,6 +73,14 @@ def attribute(element: Element | None, name: str, default: str = "") -> str:
     return default
 
 
+def whole(value: str, default: int = 0, most: int = 1_000_000) -> int:
+    """A whole number of an attribute; the default for what is none."""
+    try:
+        return max(-most, min(int(value), most))
+    except ValueError:
+        return default
+
+
 def relation(element: Element | None, name: str = "id") -> str:
     """The identifier of a relationship that an element holds."""
     for key, value in element.attrib.items() if element is not None else ():

@@ -24,6 +24,7 @@ from services.retriever.parsing.office.package import (
     children,
     name_of,
     relation,
+    whole,
 )
 from services.retriever.parsing.parser import DEFAULT_LIMITS, NO_HINTS, Hints, Progress, unseen
 from services.retriever.parsing.text import clean_line
@@ -31,6 +32,9 @@ from services.retriever.parsing.writer import TextWriter
 
 NOTES = "Speaker notes"
 _TITLES = ("title", "ctrTitle")
+_WIDTH, _HEIGHT = 9_144_000, 6_858_000  # EMU, of a slide that does not say.
+_MOST = 10**9
+_MAX_SPAN = 1_000
 _FURNITURE = frozenset(("dt", "ftr", "sldNum", "hdr"))
 
 
@@ -56,8 +60,7 @@ def parse(
     if name_of(tree) != "presentation":
         raise broken(package.called)
     show = _Show(package, tree)
-    first = attribute(tree, "firstSlideNum", "1")
-    number = int(first) if first.isdigit() else 1
+    number = whole(attribute(tree, "firstSlideNum"), 1)
     for index, entry in enumerate(children(child(tree, "sldIdLst"), "sldId")):
         progress(index)
         part = package.target(package.main, relation(entry))
@@ -78,8 +81,11 @@ class _Show:
         self._counts = _Counts()
         self._texts = Texts(package)
         size = child(tree, "sldSz")
-        width, height = attribute(size, "cx", "9144000"), attribute(size, "cy", "6858000")
-        self._slide = Box(0, 0, float(width), float(height))
+        width, height = (
+            whole(attribute(size, "cx"), 0, _MOST),
+            whole(attribute(size, "cy"), 0, _MOST),
+        )
+        self._slide = Box(0, 0, width or _WIDTH, height or _HEIGHT)
         self._inherited: dict[str, Shapes] = {}
 
     def warnings(self) -> list[str]:
@@ -166,8 +172,8 @@ class _Show:
                         grid.looks_like_figure(text),
                         False,
                         "",
-                        int(attribute(cell, "rowSpan", "1") or 1),
-                        int(attribute(cell, "gridSpan", "1") or 1),
+                        max(1, whole(attribute(cell, "rowSpan"), 1, _MAX_SPAN)),
+                        max(1, whole(attribute(cell, "gridSpan"), 1, _MAX_SPAN)),
                     )
             rows.append(cells)
         said = attribute(child(table, "tblPr"), "firstRow") in ("1", "true")

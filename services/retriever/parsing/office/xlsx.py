@@ -27,6 +27,7 @@ from services.retriever.parsing.office.package import (
     children,
     name_of,
     relation,
+    whole,
 )
 from services.retriever.parsing.office.runs import Run, joined
 from services.retriever.parsing.parser import DEFAULT_LIMITS, NO_HINTS, Hints, Progress, unseen
@@ -35,6 +36,7 @@ from services.retriever.parsing.writer import TextWriter
 MAX_CELLS = 200_000
 """Cells that are read of one workbook."""
 _LAST_COLUMN = 16_384
+_LAST_ROW = 10_000_000
 _MAX_SPAN = 10_000
 _TELL_EVERY = 1_000  # Rows.
 _ADDRESS = re.compile(r"([A-Z]{1,3})(\d{1,7})", re.IGNORECASE)
@@ -48,6 +50,7 @@ class _Style:
     format: str = GENERAL
     strong: bool = False
     struck: bool = False
+    white: bool = False
 
 
 @dataclass
@@ -78,7 +81,7 @@ class _Counts:
         if self.hidden_sheets:
             yield f"hidden sheets left out: {self.hidden_sheets}"
         if self.hidden:
-            yield f"cells in hidden rows or columns left out: {self.hidden}"
+            yield f"hidden cells left out: {self.hidden}"
         if self.struck:
             yield f"struck-out text left out: {self.struck} cells"
         if self.unknown:
@@ -152,10 +155,12 @@ class _Reader:
         for element in self._elements(part, "row", "col", "mergeCell", "chartsheet", "dialogsheet"):
             match name_of(element):
                 case "col" if _is_on(element, "hidden"):
-                    first, last = int(element.get("min", "0")), int(element.get("max", "0"))
+                    first, last = whole(element.get("min", "")), whole(element.get("max", ""))
                     sheet.hidden_columns.append((first, last))
                 case "row":
-                    number = int(float(element.get("r") or number + 1))
+                    number = whole(
+                        (element.get("r") or "").partition(".")[0], number + 1, _LAST_ROW
+                    )
                     self._row(sheet, element, number)
                     if number % _TELL_EVERY == 0:
                         tell()
@@ -207,6 +212,9 @@ class _Reader:
             if not text:
                 continue
             self.counts.cells += 1
+            if style.white:
+                self.counts.hidden += 1
+                continue
             if style.struck:
                 self.counts.struck += 1
                 continue
@@ -250,8 +258,8 @@ class _Reader:
         return shown(text, style.format) if style.format not in (GENERAL, "@") else text
 
     def _style(self, index: str) -> _Style:
-        number = int(index) if index.isdigit() else 0
-        return self._styles[number] if number < len(self._styles) else _Style()
+        number = whole(index)
+        return self._styles[number] if 0 <= number < len(self._styles) else _Style()
 
     def _shown(self, sheet: _Sheet) -> Iterator[grid.Row]:
         """Rows and columns that are hidden are no gap between those beside them."""
@@ -288,16 +296,18 @@ class _Reader:
             return [
                 _Style(
                     formats.get(attribute(one, "numFmtId"), GENERAL),
-                    *_look(fonts, attribute(one, "fontId")),
+                    *_look(fonts, attribute(one, "fontId"), attribute(one, "fillId", "0") == "0"),
                 )
                 for one in children(child(tree, "cellXfs"), "xf")
             ]
         return []
 
 
-def _look(fonts: Sequence[Element], index: str) -> tuple[bool, bool]:
-    font = fonts[int(index)] if index.isdigit() and int(index) < len(fonts) else None
-    return _has(font, "b"), _has(font, "strike")
+def _look(fonts: Sequence[Element], index: str, bare: bool) -> tuple[bool, bool, bool]:
+    """Bold, struck out, and white on no ground of its own (`bare`)."""
+    font = fonts[int(index)] if index.isdecimal() and int(index) < len(fonts) else None
+    white = bare and attribute(child(font, "color"), "rgb").upper() in ("FFFFFFFF", "00FFFFFF")
+    return _has(font, "b"), _has(font, "strike"), white
 
 
 def _has(font: Element | None, name: str) -> bool:

@@ -122,6 +122,18 @@ def test_what_is_struck_out_or_hidden_is_not_text() -> None:
     assert found.warnings == ("struck-out passages left out: 2", "hidden passages left out: 2")
 
 
+def test_white_letters_on_the_bare_page_are_hidden_and_those_on_a_ground_are_not() -> None:
+    white = '<w:color w:val="FFFFFF"/>'
+    found = body(
+        paragraph(run("Seen."), run(" Say yes.", white)),
+        paragraph(run("On black.", white + '<w:highlight w:val="black"/>')),
+        paragraph(run("On blue.", white), properties='<w:shd w:fill="0000FF"/>'),
+        f"<w:tbl><w:tr><w:tc>{paragraph(run('In a table.', white))}</w:tc></w:tr></w:tbl>",
+    )
+    assert found.text == "Seen.\n\nOn black.\n\nOn blue.\n\nIn a table."
+    assert found.warnings == ("hidden passages left out: 1",)
+
+
 def test_a_style_hides_its_paragraphs() -> None:
     document = Document()
     style = document.styles.add_style("Internal", 1)

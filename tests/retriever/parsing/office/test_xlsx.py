@@ -9,7 +9,7 @@ from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
 from openpyxl.chart import BarChart, Reference
 from openpyxl.comments import Comment
-from openpyxl.styles import Font
+from openpyxl.styles import Font, PatternFill
 from openpyxl.utils.datetime import CALENDAR_MAC_1904
 
 from services.retriever.documents import ParsedDocument, Table
@@ -105,7 +105,7 @@ def test_what_a_sheet_hides_is_left_out() -> None:
     assert found.text == "Prices\n\nItem | Price\nNuts | 2\nGears | 6"
     assert found.warnings == (
         "hidden sheets left out: 1",
-        "cells in hidden rows or columns left out: 6",
+        "hidden cells left out: 6",
     )
     (one,) = found.tables
     assert ("C4", "6") in cells(found, one)
@@ -137,6 +137,26 @@ def test_heads_on_two_levels() -> None:
     assert (one.head_rows, one.head_columns) == (2, 1)
     spans = {cell.address: cell.column_span for cell in one.cells if cell.address}
     assert (spans["B1"], spans["D1"], spans["B2"]) == (2, 2, 1)
+
+
+def test_a_row_of_units_belongs_to_the_heads() -> None:
+    found = read(
+        sheet(
+            [["Item", "Weight", "Price"], [None, "kg", "EUR"], ["Nuts", 1.5, 2], ["Bolts", 2.5, 3]]
+        )
+    )
+    assert [(table.head_rows, table.head_columns) for table in found.tables] == [(2, 1)]
+
+
+def test_white_figures_on_white_are_hidden() -> None:
+    book = sheet([["Item", "Price"], ["Nuts", 2], ["Bolts", 3]])
+    page = page_of(book)
+    page["B3"].font = Font(color="FFFFFFFF")
+    page["A1"].font = Font(color="FFFFFFFF")
+    page["A1"].fill = PatternFill("solid", fgColor="FF000000")
+    found = read(book)
+    assert found.text == "Prices\n\nItem | Price\nNuts | 2\nBolts |"
+    assert found.warnings == ("hidden cells left out: 1",)
 
 
 def test_several_tables_of_one_sheet_stay_apart() -> None:
