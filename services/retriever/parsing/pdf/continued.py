@@ -1,5 +1,6 @@
 """Tables that go on over pages: the same columns, and the same heads again or none."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -8,8 +9,11 @@ from services.retriever.parsing.pdf.page import PageText
 from services.retriever.places import FULL
 from services.text.tables import Grid
 
-# Characters that may stand between the end of a table and its beginning on the next page: a foot, a note, a head.
-_MOST_BETWEEN = 300
+# What may stand below a table that goes on: its notes.
+_NOTES_CHARS = 300
+_NOTES = re.compile(r"\s*(?:$|[(\[*\u2020\u2021]|note|source|continued|\d{1,4}\s*$)", re.IGNORECASE)
+_CONTINUED = re.compile(r"\bcont(?:inued|'d|\u2019d|\.)", re.IGNORECASE)
+_TITLE_CHARS = 120
 _CLOSE = FULL // 100  # Of the page's width: where the figures of one column end.
 
 
@@ -29,11 +33,13 @@ def tables(pages: Sequence[tuple[PageText, int]]) -> tuple[Table, ...]:
     """
     found: list[Table] = []
     open_part: _Part | None = None
+    title = ""
     for page, start in pages:
         above, open_part = open_part, None
+        title_above, title = title, ""
         for at, table in enumerate(page.tables):
             part = _part(page, table)
-            first = at == 0 and table.char_start <= _MOST_BETWEEN
+            first = at == 0 and _is_first(page.text[: table.char_start], title_above)
             if first and above is not None and _goes_on(above, part):
                 found[-1] = _joined(found[-1], table.moved(start))
                 part = replace(part, heads=above.heads, ends=above.ends | part.ends)
@@ -41,12 +47,21 @@ def tables(pages: Sequence[tuple[PageText, int]]) -> tuple[Table, ...]:
                 found.append(table.moved(start))
             else:
                 continue
-            last = at + 1 == len(page.tables)
-            if last and len(page.text) - table.char_end <= _MOST_BETWEEN:
+            below = page.text[table.char_end :]
+            if at + 1 == len(page.tables) and len(below) <= _NOTES_CHARS and _NOTES.match(below):
                 open_part = part
+                title = page.text[: page.tables[0].char_start]
         if not page.text.strip():
-            open_part = above  # An empty page between.
+            open_part, title = above, title_above  # An empty page between.
     return tuple(found)
+
+
+def _is_first(before: str, title: str) -> bool:
+    """Whether nothing but the page's head, or the table's title again, stands above a table."""
+    words = " ".join(before.split())
+    if not words or (len(words) <= _TITLE_CHARS and _CONTINUED.search(words)):
+        return True
+    return len(words) <= _TITLE_CHARS and words.casefold() in " ".join(title.split()).casefold()
 
 
 def _part(page: PageText, table: Table) -> _Part:

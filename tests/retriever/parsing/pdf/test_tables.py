@@ -296,3 +296,10 @@ def test_other_columns_on_the_next_page_are_no_part_of_it() -> None:
         for at in range(8)
     )
     assert len(_parsed(statement(ROWS) + after, statement(MORE)).tables) == 2
+
+
+def test_another_table_with_the_same_heads_is_another_table() -> None:
+    title = left("Statement of cash flows of the harbour", 60, 750, 12, "F2")
+    assert len(_parsed(statement(ROWS), title + statement(MORE)).tables) == 2
+    again = left("Statement of assets (continued)", 60, 750, 12, "F2")
+    assert len(_parsed(statement(ROWS), again + statement(MORE)).tables) == 1
