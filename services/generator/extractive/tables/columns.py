@@ -62,7 +62,9 @@ def choose(
     shares = _shares(grid, dated or cells) if "percent" in asked else []
     if len(shares) == 1:
         # What it is the share of, the head of the column beside it says.
-        left -= common(left, frozenset[str]().union(*(terms(heads(grid, cell)) for cell in cells)))
+        beside = frozenset[str]().union(*(terms(heads(grid, cell)) for cell in cells))
+        matched = common(asked, beside) | {"percent"}
+        return None if left - matched else Chosen(tuple(shares), matched)
     cells = shares or _of_kind(grid, dated or cells, asked)
     matched = frozenset[str]().union(*(common(asked, _said(grid, cell)) for cell in cells))
     scores = _scores(grid, cells, asked)
