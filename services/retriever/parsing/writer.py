@@ -12,30 +12,15 @@ from dataclasses import dataclass, field
 from folio.formats import MediaType
 from services.retriever.documents import PAGE_BREAK, Cell, Page, ParsedDocument, Table
 from services.retriever.parsing import marks, sections
+from services.retriever.parsing.grid import Span, WrittenTable
 from services.retriever.parsing.parser import NO_HINTS, Hints
 from services.retriever.parsing.sections import Heading
 from services.retriever.parsing.text import Cleaned, clean, clean_line, position
 
 BETWEEN_CELLS = " | "
-# A wider table, or one of more cells, is lines of text and nothing more: placing it would cost more than it tells.
-MAX_COLUMNS = 500
-MAX_CELLS = 500_000
-_MAX_SPAN = 65_534  # Rows, as in HTML.
 _SINCE_CHARS = 2_000
 _BEFORE_CHARS = 40
-_SAID_CHARS = 80
-_FIGURE = re.compile(r"\d")
-_YEAR = re.compile(r"(?:FY ?)?(?:19|20)\d\d(?:[/-]\d\d)?")
 _MARK = re.compile(r"\[\^[^\]]{1,10}\]")  # Of a footnote: no part of a title.
-
-
-@dataclass
-class _Span:
-    """Raw characters of one page."""
-
-    page: int
-    start: int
-    end: int = 0
 
 
 @dataclass
@@ -52,37 +37,6 @@ class _Page:
     headings: list[tuple[int, int, str]] = field(default_factory=list)
 
 
-@dataclass
-class _Cell:
-    row: int
-    column: int
-    row_span: int
-    column_span: int
-    head: bool
-    address: str
-    span: _Span
-    part: int
-    """The writer's position where the cell begins."""
-    said: str = ""
-    """Its first characters."""
-
-
-@dataclass
-class _Table:
-    """A table while it is written. `busy[c]` is the first row in which column c is not held by a cell above it."""
-
-    caption: _Span | None
-    cells: list[_Cell] = field(default_factory=list)
-    busy: list[int] = field(default_factory=list)
-    row: int = -1
-    column: int = 0
-    columns: int = 0
-    head_rows: int = 0
-    """Rows so far that are said to be heads: they lead the table."""
-    tidy: bool = True
-    """Whether its cells could all be placed."""
-
-
 class TextWriter:
     """Collects a document's text. Methods that come in pairs, `begin_` and `end_`, have a context manager beside them.
 
@@ -94,8 +48,8 @@ class TextWriter:
         self._named = False
         self._lists: list[int | None] = []
         self._headings: list[tuple[int, int, int]] = []
-        self._open: _Table | None = None
-        self._tables: list[_Table] = []
+        self._open: WrittenTable | None = None
+        self._tables: list[WrittenTable] = []
         self._in_cell = 0
         self._nested = 0
 
@@ -246,7 +200,7 @@ class TextWriter:
             named = self._mark()
             self.text(caption.replace("\n", " "))
             named.end = self._pages[-1].length
-        self._open = _Table(named)
+        self._open = WrittenTable(named)
 
     def end_table(self) -> None:
         if self._nested:
@@ -274,11 +228,8 @@ class TextWriter:
         self.fresh_line()
 
     def end_row(self) -> None:
-        table = self._open
-        if table is None or self._nested:
-            return
-        if table.head_rows == table.row and _is_head(table.cells, table.row):
-            table.head_rows += 1
+        if self._open is not None and not self._nested:
+            self._open.end_row()
 
     @contextmanager
     def row(self) -> Iterator[None]:
@@ -293,40 +244,17 @@ class TextWriter:
             self.text(" ")
             self._in_cell += 1
             return
-        table = self._open
-        column = self._place(table)
-        row_span = max(1, min(row_span, _MAX_SPAN))
-        column_span = max(1, min(column_span, MAX_COLUMNS))
-        end = column + column_span
-        table.tidy = table.tidy and end <= MAX_COLUMNS and len(table.cells) < MAX_CELLS
-        if table.tidy:
-            table.busy += [0] * (end - len(table.busy))
-            table.busy[column:end] = [table.row + row_span] * column_span
-            table.columns = max(table.columns, end)
-        table.column = end
-        cell = _Cell(
-            table.row, column, row_span, column_span, head, address, self._mark(), self.position
-        )
-        table.cells.append(cell)
+        self.text(BETWEEN_CELLS * self._open.borders())
+        self._open.place(head, row_span, column_span, address, self._mark(), self.position)
         self._in_cell += 1
-
-    def _place(self, table: _Table) -> int:
-        """The column of the next cell, with the borders in front of it: a merged cell above leaves its place empty."""
-        column = table.column
-        while column < len(table.busy) and table.busy[column] > table.row:
-            column += 1
-        last = table.cells[-1].column if table.cells and table.cells[-1].row == table.row else 0
-        self.text(BETWEEN_CELLS * (column - last if table.tidy else min(column, 1)))
-        return column
 
     def end_cell(self) -> None:
         self._in_cell -= 1
         if self._open is None or self._nested or not self._open.cells:
             self.text(" ")
         else:
-            cell = self._open.cells[-1]
-            cell.span.end = self._pages[-1].length
-            cell.said = self.since(cell.part).strip()[:_SAID_CHARS]
+            said = self.since(self._open.cells[-1].part)
+            self._open.end_cell(self._pages[-1].length, said)
 
     @contextmanager
     def cell(
@@ -364,9 +292,9 @@ class TextWriter:
             tables=tuple(table for table in tables if table is not None),
         )
 
-    def _mark(self) -> _Span:
+    def _mark(self) -> Span:
         at = self._pages[-1].length
-        return _Span(len(self._pages) - 1, at, at)
+        return Span(len(self._pages) - 1, at, at)
 
 
 class _Places:
@@ -390,7 +318,7 @@ class _Places:
             for at, level, title in page.headings
         ]
 
-    def span(self, raw: _Span) -> tuple[int, int]:
+    def span(self, raw: Span) -> tuple[int, int]:
         """Offsets in the document's text, without the white space at both ends."""
         cleaned, page = self._cleaned[raw.page], self.pages[raw.page]
         start, end = position(cleaned.sources, raw.start), position(cleaned.sources, raw.end)
@@ -399,8 +327,8 @@ class _Places:
         start = end - len(body.strip())
         return page.char_start + start, page.char_start + end
 
-    def table(self, table: _Table) -> Table | None:
-        """None for what is no table: one row or one column, nothing in it, or cells that could not be placed."""
+    def table(self, table: WrittenTable) -> Table | None:
+        """None for what is no table: one row or one column, nothing but heads, or cells that could not be placed."""
         if not table.tidy or table.row < 1 or table.columns < 2:
             return None
         cells = [
@@ -415,9 +343,9 @@ class _Places:
             for cell in table.cells
         ]
         filled = [cell for cell in cells if cell.char_start < cell.char_end]
-        if not filled:
+        head_rows, head_columns = table.heads()
+        if not any(cell.row >= head_rows for cell in filled):
             return None
-        head_rows, head_columns = _heads(table)
         return Table(
             char_start=filled[0].char_start,
             char_end=filled[-1].char_end,
@@ -426,42 +354,3 @@ class _Places:
             cells=tuple(cells),
             caption=self.span(table.caption) if table.caption else None,
         )
-
-
-def _is_head(cells: Sequence[_Cell], row: int) -> bool:
-    """Whether the last row is one of heads: whatever stands in it is one."""
-    index = len(cells)
-    while index and cells[index - 1].row == row:
-        index -= 1
-        if cells[index].said and not cells[index].head:
-            return False
-    return any(cell.head for cell in cells[index:])
-
-
-def _heads(table: _Table) -> tuple[int, int]:
-    """Rows and columns of heads. Where nothing is said to be one, the first row is if it names columns of figures."""
-    cells = [cell for cell in table.cells if cell.said]
-    if any(cell.head for cell in cells):
-        rows = min(table.head_rows, table.row)
-        body = [cell for cell in cells if cell.row >= rows]
-        return rows, min((cell.column for cell in body if not cell.head), default=0)
-    return (1, 0) if _names_columns(cells, table.columns) else (0, 0)
-
-
-def _names_columns(cells: Sequence[_Cell], columns: int) -> bool:
-    """Whether the first row names columns of figures: words over numbers, in three columns or more.
-
-    Two columns may as well be names and values, from the first row on.
-    """
-    heads = {cell.column: cell.said for cell in cells if cell.row == 0}
-    if columns < 3 or len(set(heads.values())) < max(2, columns - 1):
-        return False
-    if any(_FIGURE.search(said) and not _YEAR.fullmatch(said) for said in heads.values()):
-        return False
-    figures: dict[int, list[bool]] = {}
-    for cell in cells:
-        if cell.row > 0:
-            figures.setdefault(cell.column, []).append(_FIGURE.search(cell.said) is not None)
-    return any(
-        sum(found) > 0.8 * len(found) for column, found in figures.items() if heads.get(column)
-    )

@@ -210,6 +210,13 @@ class TestTables:
         assert document.text == "Side\n\nText.\n\nPart | Price\nPX-1 | 17"
         assert cells(document) == {(0, 0): "Part", (0, 1): "Price", (1, 0): "PX-1", (1, 1): "17"}
 
+    def test_cells_over_one_another_are_no_table(self) -> None:
+        document = read(
+            "<table><tr><td>a<td rowspan=2>b<tr><td colspan=2>c<td>d<tr><td>e<td>f<td>g</table>"
+        )
+        assert not document.tables
+        assert "b" in document.text
+
     @pytest.mark.parametrize(
         ("rows", "heads"),
         [

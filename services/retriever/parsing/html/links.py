@@ -2,7 +2,25 @@
 
 from urllib.parse import unquote, urljoin
 
+from selectolax.lexbor import LexborHTMLParser
+
 _MAX_ADDRESS = 300  # Characters. Longer ones carry a session or a search, not a place.
+
+
+def base(tree: LexborHTMLParser) -> str:
+    """The page's own address, as far as it gives one: relative links lead from there."""
+    for selector in (
+        "head > base[href]",
+        'head > link[rel="canonical"]',
+        'head > meta[property="og:url"]',
+    ):
+        found = tree.css_first(selector)
+        if found is not None:
+            attributes = found.attributes
+            found_address = attributes.get("href") or attributes.get("content") or ""
+            if found_address.startswith(("http://", "https://")):
+                return found_address
+    return ""
 
 
 def address(target: str, base: str = "") -> str:

@@ -2,7 +2,7 @@
 
 import re
 
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from services.rpc.errors import InvalidArgument
 
@@ -28,3 +28,20 @@ def parsed(markup: str) -> LexborHTMLParser:
             )
     # Lone surrogates are not UTF-8; lexbor reads bytes.
     return LexborHTMLParser(markup.encode("utf-8", "replace"))
+
+
+def is_bold(cell: LexborNode) -> bool:
+    """Whether all of a cell is: in a first row, that is how pages without <th> mark their heads."""
+    node = cell
+    for _ in range(3):
+        inner = [
+            child
+            for child in node.iter(include_text=True)
+            if child.tag not in ("-text", "br") or (child.text_content or "").strip()
+        ]
+        if len(inner) != 1 or inner[0].tag == "-text":
+            return False
+        node = inner[0]
+        if node.tag in ("b", "strong"):
+            return True
+    return False

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from services.retriever.parsing.html import formulas, links, styles
+from services.retriever.parsing.html import forms, formulas, links, styles
+from services.retriever.parsing.html.numbering import number, numbered
 from services.retriever.parsing.html.survey import SKIPPED, STRUCK, Survey, survey
-from services.retriever.parsing.html.tree import parsed
+from services.retriever.parsing.html.tree import is_bold, parsed
 from services.retriever.parsing.writer import TextWriter
 
 # fmt: off
@@ -22,14 +23,11 @@ _BLOCKS = frozenset(
     )
 )
 _PREFORMATTED = frozenset(("pre", "listing", "xmp", "plaintext", "textarea"))
-_VALUES = frozenset(("text", "number", "date", "datetime-local", "email", "tel", "url", "time", "month", "week", ""))
 # fmt: on
 _BREAKS = frozenset(("li", "td", "th", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6"))
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _BLANK = re.compile(r"[ \t\n\f\r]+")
 _RAISED_CHARS = 12
-_MAX_OPTIONS = 30
-_NUMERALS = ((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
 
 
 @dataclass
@@ -87,7 +85,7 @@ class _Walk:
         self._whole = whole
         self._writer = writer
         self._survey: Survey = survey(tree)
-        self._base = _base(tree)
+        self._base = links.base(tree)
         self._lists: list[_List] = []
         self._tables: list[_Table] = []  # The open ones.
         self._heads = 0  # Open <thead>.
@@ -176,13 +174,13 @@ class _Walk:
             case "math":
                 words = formulas.line(node)
             case _:
-                words = _options(node)
+                words = forms.options(node)
         gap = " " if _after(node)[:1].isalnum() else ""
         self._writer.text(f" {words}{gap}" if words else gap)
         return True
 
     def _input(self, node: LexborNode) -> bool:
-        self._writer.text(_value(node))
+        self._writer.text(forms.value(node))
         return True
 
     def _frame(self, node: LexborNode) -> bool:
@@ -263,7 +261,7 @@ class _Walk:
         reverse = "reversed" in attributes
         if numbered and reverse:
             count = sum(1 for child in node.iter() if child.tag == "li")
-        start = _number(attributes.get("start"), count)
+        start = number(attributes.get("start"), count)
         style = (attributes.get("type") or "1") if numbered else "-"
         self._lists.append(_List(style, start, -1 if reverse else 1))
         return self._end_list
@@ -284,9 +282,9 @@ class _Walk:
         if inner.style == "-":
             self._writer.item("- ")
         else:
-            number = _number(node.attributes.get("value"), inner.number)
-            inner.number = number + inner.step
-            self._writer.item(f"{_numbered(number, inner.style)}. ")
+            count = number(node.attributes.get("value"), inner.number)
+            inner.number = count + inner.step
+            self._writer.item(f"{numbered(count, inner.style)}. ")
         return self._writer.end_item
 
     def _table(self, node: LexborNode) -> _Close:
@@ -321,11 +319,11 @@ class _Walk:
             self._tables[-1].rows += 1
             writer.begin_row()
             return writer.end_row
-        rows = _number(node.attributes.get("rowspan"), 1)
+        rows = number(node.attributes.get("rowspan"), 1)
         writer.begin_cell(
-            head=tag == "th" or self._heads > 0 or (self._tables[-1].rows == 1 and _is_bold(node)),
+            head=tag == "th" or self._heads > 0 or (self._tables[-1].rows == 1 and is_bold(node)),
             row_span=rows or 65_534,  # 0: down to the table's end.
-            column_span=_number(node.attributes.get("colspan"), 1),
+            column_span=number(node.attributes.get("colspan"), 1),
         )
         return writer.end_cell
 
@@ -393,80 +391,5 @@ def _after(node: LexborNode) -> str:
     return ""
 
 
-def _is_bold(cell: LexborNode) -> bool:
-    """Whether all of a cell is: in a first row, that is how pages without <th> mark their heads."""
-    node = cell
-    for _ in range(3):
-        inner = [
-            child
-            for child in node.iter(include_text=True)
-            if child.tag not in ("-text", "br") or (child.text_content or "").strip()
-        ]
-        if len(inner) != 1 or inner[0].tag == "-text":
-            return False
-        node = inner[0]
-        if node.tag in ("b", "strong"):
-            return True
-    return False
-
-
 def _nothing() -> None:
     """Ends an element that leaves nothing behind it."""
-
-
-def _base(tree: LexborHTMLParser) -> str:
-    """The page's own address, as far as it gives one: relative links lead from there."""
-    for selector in (
-        "head > base[href]",
-        'head > link[rel="canonical"]',
-        'head > meta[property="og:url"]',
-    ):
-        found = tree.css_first(selector)
-        if found is not None:
-            attributes = found.attributes
-            address = attributes.get("href") or attributes.get("content") or ""
-            if address.startswith(("http://", "https://")):
-                return address
-    return ""
-
-
-def _number(value: str | None, default: int) -> int:
-    try:
-        return int((value or "").strip()[:9])
-    except ValueError:
-        return default
-
-
-def _numbered(number: int, style: str) -> str:
-    """The number of a list's item, as `type` asks for it: 1, a, A, i, I."""
-    if style in ("a", "A") and number > 0:
-        letters = ""
-        while number:
-            number, rest = divmod(number - 1, 26)
-            letters = chr(ord(style) + rest) + letters
-        return letters
-    if style in ("i", "I") and 0 < number < 40:
-        roman = ""
-        for value, sign in _NUMERALS:
-            roman += sign * (number // value)
-            number %= value
-        return roman if style == "i" else roman.upper()
-    return str(number)
-
-
-def _value(node: LexborNode) -> str:
-    """What stands in a field of a form, or whether it is ticked."""
-    attributes = node.attributes
-    kind = (attributes.get("type") or "").lower()
-    if kind in ("checkbox", "radio"):
-        return "[x] " if "checked" in attributes else "[ ] "
-    return f" {attributes.get('value') or ''} " if kind in _VALUES else ""
-
-
-def _options(node: LexborNode) -> str:
-    """The options that are chosen; of a short list without a choice, all of them."""
-    options = node.css("option")
-    chosen = [option for option in options if "selected" in option.attributes]
-    if not chosen and len(options) <= _MAX_OPTIONS:
-        chosen = options
-    return ", ".join(filter(None, (" ".join(option.text().split()) for option in chosen)))
