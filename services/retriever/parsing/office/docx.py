@@ -81,6 +81,7 @@ class _Document:
         self._styles = Styles(self._tree_of("styles"))
         self._numbering = Numbering(self._tree_of("numbering"))
         self._marks: dict[str, str] = {}
+        self._counted = {"footnote": 0, "endnote": 0}
         self._forms = self._note_forms()
         self._notes = self._read_notes()
         self._reader = self._reader_of(package.main)
@@ -308,8 +309,8 @@ class _Document:
 
     def _mark_of(self, kind: str, identifier: str) -> str:
         if identifier not in self._marks:
-            number = 1 + sum(1 for known in self._marks if known.startswith(f"{kind}/"))
-            self._marks[identifier] = formatted(number, self._forms[kind])
+            self._counted[kind] += 1
+            self._marks[identifier] = formatted(self._counted[kind], self._forms[kind])
         return self._marks[identifier]
 
 

@@ -5,6 +5,7 @@ is written as lines, which pair nothing.
 """
 
 import re
+from bisect import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,6 +14,9 @@ from services.retriever.parsing.writer import BETWEEN_CELLS, TextWriter
 
 _MAX_HEAD_ROWS = 4
 _HEAD_CHARS = 100
+_MAX_COLUMNS = 500
+_MAX_PLACES = 1_000_000
+_MAX_BESIDE = 50  # Blocks beside each other.
 _TELL_EVERY = 1_000  # Rows.
 _FIGURE = re.compile(
     r"[-+(]{0,2}\s*[^\w\s]{0,3}\s*[-+]?\d[\d.,'\u2019\s/:-]*\s*(?:%|[^\w\s]{1,2}|[^\W\d_]{1,4})?\s*\)?"
@@ -76,7 +80,14 @@ def write(writer: TextWriter, rows: Sequence[Row], tell: Callable[[], None] = un
 
 
 def _is_table(block: Sequence[Row]) -> bool:
-    return len(block) > 1 and len({column for row in block for column in row}) > 1
+    """Two rows and columns at least, and not so sparse that its empty places are most of the work."""
+    columns = {column for row in block for column in row}
+    width = max(columns, default=0) + 1 - min(columns, default=0)
+    return (
+        len(block) > 1 < len(columns)
+        and width <= _MAX_COLUMNS
+        and len(block) * width <= _MAX_PLACES
+    )
 
 
 def _line(row: Row) -> str:
@@ -148,23 +159,29 @@ def _is_note(text: str, longest: int) -> bool:
 def _islands(band: Sequence[Row]) -> list[list[Row]]:
     """Blocks set apart by an empty column. An empty column inside a table is one whose right side has no names of its
     own in front: a table cut there would lose the names of its rows."""
-    used = sorted(
-        {
-            place
-            for row in band
-            for column, cell in row.items()
-            for place in range(column, column + min(cell.column_span, 1_000))
-        }
-    )
-    cuts = [right for left, right in pairwise(used) if right > left + 1 and _has_names(band, right)]
+    columns: dict[int, list[GridCell]] = {}
+    for index, row in enumerate(band):
+        for column, cell in row.items():
+            below = columns.setdefault(column, [])
+            if index:
+                below.append(cell)
+            for place in range(column + 1, column + min(cell.column_span, _MAX_COLUMNS)):
+                columns.setdefault(place, [])
+    cuts = [
+        right
+        for left, right in pairwise(sorted(columns))
+        if right > left + 1 and _has_names(columns[right])
+    ]
+    if not cuts or len(cuts) > _MAX_BESIDE:
+        return [list(band)]
     blocks: list[list[Row]] = [[] for _ in range(len(cuts) + 1)]
     for row in band:
         parts: list[dict[int, GridCell]] = [{} for _ in blocks]
         for column, cell in row.items():
-            parts[sum(1 for cut in cuts if column >= cut)][column] = cell
+            parts[bisect(cuts, column)][column] = cell
         for block, part in zip(blocks, parts, strict=True):
             block.append(part)
-    return [_trimmed(block) for block in blocks] if len(blocks) > 1 else blocks
+    return [_trimmed(block) for block in blocks]
 
 
 def _trimmed(block: list[Row]) -> list[Row]:
@@ -176,8 +193,7 @@ def _trimmed(block: list[Row]) -> list[Row]:
     return block[start:end]
 
 
-def _has_names(band: Sequence[Row], column: int) -> bool:
-    cells = [row[column] for row in band[1:] if column in row]
+def _has_names(cells: Sequence[GridCell]) -> bool:
     named = sum(1 for cell in cells if not cell.figure)
     return not cells or 2 * named > len(cells)
 

@@ -16,6 +16,7 @@ from lxml import etree
 
 from services.retriever.parsing.archive import Archive, broken
 from services.retriever.parsing.text import clean_line
+from services.retriever.parsing.titles import is_title
 from services.rpc.errors import InvalidArgument
 
 Element: TypeAlias = etree._Element
@@ -179,9 +180,10 @@ class Package:
         return found.target if found and found.external and found.kind == "hyperlink" else ""
 
     def title(self) -> str:
-        """What the file's properties say."""
+        """What the file's properties say, if that is a title."""
         for name in self.related("", "core-properties"):
-            return clean_line(self.tree(name).findtext(_CORE) or "")
+            title = clean_line(self.tree(name).findtext(_CORE) or "")
+            return title if is_title(title) else ""
         return ""
 
     def warnings(self) -> tuple[str, ...]:

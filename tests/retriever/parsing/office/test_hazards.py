@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from services.retriever.parsing import ParseLimits, ParserPool
+from services.retriever.parsing.office.grid import letters
 from services.rpc.errors import FailedPrecondition, FolioError, InvalidArgument, ResourceExhausted
 from tests.retriever.parsing.office.files import (
     W,
@@ -227,6 +228,7 @@ async def test_names_that_lead_out_of_the_archive_lead_nowhere(pool: ParserPool)
     assert (await failure(pool, data, "a.docx")).reason == "BROKEN_FILE"
 
 
+@pytest.mark.slow
 async def test_a_workbook_of_many_cells_is_read_within_the_limits() -> None:
     row = "".join('<c t="str"><v>PX-100</v></c><c><v>12.5</v></c>' for _ in range(10))
     rows = f"<row>{row}</row>" * 12_000
@@ -240,3 +242,35 @@ async def test_a_workbook_of_many_cells_is_read_within_the_limits() -> None:
     await pool.close()
     assert any("the workbook has more than" in told for told in found.warnings)
     assert pool.stats.peak_memory < 2**30
+
+
+async def test_a_sheet_with_a_cell_in_every_row_and_column_costs_no_more_than_its_cells(
+    pool: ParserPool,
+) -> None:
+    rows = "".join(
+        f'<row r="{i}"><c r="{letters(i)}{i}" t="str"><v>PX-{i}</v></c></row>'
+        for i in range(1, 10_001)
+    )
+    files = parts(FILES["a.xlsx"])
+    files["xl/worksheets/sheet1.xml"] = (
+        '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
+        f"<sheetData>{rows}</sheetData></worksheet>"
+    ).encode()
+    found = await pool.parse(zipped(files), file_name="a.xlsx")
+    assert found.text.endswith("PX-10000")
+    assert found.tables == ()
+
+
+async def test_a_paragraph_of_many_raised_letters_costs_no_more_than_its_letters(
+    pool: ParserPool,
+) -> None:
+    pair = (
+        "<w:r><w:t>12</w:t></w:r>"
+        '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>3</w:t></w:r>'
+    )
+    data = changed(
+        FILES["a.docx"],
+        MAIN["a.docx"],
+        lambda text: text.replace("<w:body>", f"<w:body><w:p>{pair * 30_000}</w:p>"),
+    )
+    assert (await pool.parse(data, file_name="a.docx")).text.count("12[^3]") == 30_000
