@@ -14,6 +14,7 @@ from services.retriever.parsing.pdf import (
     hidden,
     inline,
     layout,
+    legibility,
     links,
     placed,
     rules,
@@ -98,7 +99,16 @@ def read_page(document: pdfium.PdfDocument, index: int) -> PageText:
     areas = [Box(grid.left, grid.top, grid.right, grid.bottom) for grid in grids]
     raw = _Raw(found, grids, links.of_glyphs(found, extra.links))
     raw.write(layout.lines(found, left, areas, added))
-    return replace(raw.finish(), hidden=count, text_layer=unseen.text_layer, notes=frozenset(notes))
+    text = raw.finish()
+    shown = (
+        "-" if char == HYPHEN else char
+        for char, flag in zip(found.chars, unseen.flags, strict=True)
+        if not flag
+    )
+    if not legibility.is_legible(text.text, shown):
+        text = PageText("", array("H"), (), text.size, dropped=text.dropped)
+        notes.add(Note.ILLEGIBLE)
+    return replace(text, hidden=count, text_layer=unseen.text_layer, notes=frozenset(notes))
 
 
 def _mark(
