@@ -7,12 +7,14 @@ list of words does, in the document's language: "parttime" is no word, "part" an
 import gzip
 import json
 import re
+from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache, cached_property
 from importlib import resources
 
-from services.retriever.parsing.text import LINE_HYPHEN
+from services.retriever.parsing.text import LINE_HYPHEN, Cleaned
 
 _DASH = "-\u2010"
 _WORD = re.compile(rf"[^\W\d_]+(?:[{_DASH}'\u2019][^\W\d_]+)*")
@@ -89,6 +91,23 @@ class Hyphens:
             return sum(self._words[word] for word in _SMALL_WORDS[language].split())
 
         return max(_SMALL_WORDS, key=share)
+
+
+def settled(pages: Sequence[Cleaned]) -> list[Cleaned]:
+    """Pages that were cleaned with `line_hyphens`, their hyphens decided by all of them."""
+    if not any(LINE_HYPHEN in page.text for page in pages):
+        return list(pages)
+    hyphens = Hyphens(page.text for page in pages)
+    return [_settled(page, hyphens) for page in pages]
+
+
+def _settled(page: Cleaned, hyphens: Hyphens) -> Cleaned:
+    text = hyphens.decided(page.text)
+    if LINE_HYPHEN not in text:
+        return replace(page, text=text)
+    kept = [at for at, char in enumerate(text) if char != LINE_HYPHEN]
+    sources = array("I", (page.sources[at] for at in kept))
+    return replace(page, text=text.replace(LINE_HYPHEN, ""), sources=sources)
 
 
 @cache

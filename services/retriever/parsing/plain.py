@@ -4,6 +4,7 @@ from folio.formats import MediaType
 from services.retriever.documents import PAGE_BREAK, Page, ParsedDocument
 from services.retriever.parsing import sections
 from services.retriever.parsing.encodings import decode
+from services.retriever.parsing.hyphens import settled
 from services.retriever.parsing.limits import ParseLimits
 from services.retriever.parsing.parser import DEFAULT_LIMITS, NO_HINTS, Hints, Progress, unseen
 from services.retriever.parsing.text import clean
@@ -20,8 +21,9 @@ def parse(
     pages: list[Page] = []
     start = 0
     # A feed at the very end closes the last page; it does not open an empty one.
-    for index, part in enumerate(raw.removesuffix("\f").split("\f")):
-        text = clean(part).text
+    parts = raw.removesuffix("\f").split("\f")
+    for index, cleaned in enumerate(settled([clean(part, line_hyphens=True) for part in parts])):
+        text = cleaned.text
         pages.append(Page(index, str(index + 1), text, start))
         start += len(text) + len(PAGE_BREAK)
     length = max(0, start - len(PAGE_BREAK))

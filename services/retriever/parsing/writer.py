@@ -13,6 +13,7 @@ from folio.formats import MediaType
 from services.retriever.documents import PAGE_BREAK, Cell, Page, ParsedDocument, Table
 from services.retriever.parsing import marks, sections
 from services.retriever.parsing.grid import Span, WrittenTable
+from services.retriever.parsing.hyphens import settled
 from services.retriever.parsing.parser import NO_HINTS, Hints
 from services.retriever.parsing.sections import Heading
 from services.retriever.parsing.text import Cleaned, clean, clean_line, position
@@ -278,8 +279,9 @@ class TextWriter:
         """The document. Its title: the sender's, the first of `titles` (clean lines), its first heading, its file's
         name."""
         found = _Places()
-        for page in self._pages:
-            found.add(page)
+        cleaned = (clean("".join(page.parts), page.kept, line_hyphens=True) for page in self._pages)
+        for page, text in zip(self._pages, settled(list(cleaned)), strict=True):
+            found.add(page, text)
         tables = (found.table(table) for table in self._tables)
         return ParsedDocument(
             media_type=media_type,
@@ -306,8 +308,7 @@ class _Places:
         self.length = 0
         self._cleaned: list[Cleaned] = []
 
-    def add(self, page: _Page) -> None:
-        cleaned = clean("".join(page.parts), page.kept)
+    def add(self, page: _Page, cleaned: Cleaned) -> None:
         index = len(self.pages)
         start = self.length + len(PAGE_BREAK) if index else 0
         self.pages.append(Page(index, page.label or str(index + 1), cleaned.text, start))

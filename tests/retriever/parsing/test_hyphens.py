@@ -2,7 +2,9 @@
 
 import pytest
 
+from services.retriever.parsing import markdown, plain
 from services.retriever.parsing.hyphens import Hyphens
+from services.retriever.parsing.parser import Parser
 from services.retriever.parsing.text import LINE_HYPHEN
 
 ENGLISH = "The work of the council is done in the house and that is as it was for the people. "
@@ -69,3 +71,10 @@ def test_what_follows_on_the_next_page_decides_too() -> None:
     assert decided("depart~", following="ment of works") == "depart"
     assert decided("part~", following="time workers") == "part-"
     assert decided("part~", following="") == "part-"
+
+
+@pytest.mark.parametrize("parse", [plain.parse, markdown.parse])
+def test_hard_wrapped_text_files(parse: Parser) -> None:
+    words = f"{ENGLISH}All part-\ntime workers of the depart-\nment are long-\nserving.\n"
+    found = parse(words.encode()).text
+    assert "All part-time workers of the department are long-serving." in found

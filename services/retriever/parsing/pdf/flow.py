@@ -12,7 +12,7 @@ from services.retriever.documents import GAPS
 from services.retriever.parsing.hyphens import Hyphens
 from services.retriever.parsing.pdf import furniture
 from services.retriever.parsing.pdf.edits import Part, compose
-from services.retriever.parsing.pdf.furniture import Number
+from services.retriever.parsing.pdf.numbers import Number
 from services.retriever.parsing.pdf.page import Line, PageText
 from services.retriever.parsing.text import LINE_HYPHEN
 
@@ -22,7 +22,9 @@ _BULLET = re.compile(r"(?:[•◦▪▸‣●○■□*\u2013\u2014\uf0b7\uf0a7]
 _SENTENCE_BREAK = re.compile(
     rf"[.!?\u2026][{re.escape(_CLOSING)}]*\s+(?=[A-Z\u00c0-\u00de\"\u201c\u201e(])"
 )
-_NOTE_MARK = re.compile(r"(?:\[\^?\w{1,3}\]|\d{1,3}|[*†‡§¶]+|\([a-z\d]{1,2}\))\s*\S")
+_NOTE_MARK = re.compile(
+    r"(?:\[\^?\w{1,3}\]|\d{1,3}[.)]?|[*†‡§¶]+|\([a-z\d]{1,2}\))\s*[\"\u201c(]?[^\W\d]"
+)
 _SMALL = 0.93  # Of the body's type.
 _FOOT = 0.45  # Of the page's height: no footnote begins above.
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from services.retriever.documents import Table
+from services.retriever.parsing.pdf.numbers import Key, Number, keys_of, only_counts
 from services.retriever.parsing.pdf.page import PageText
 from services.retriever.places import FULL
 
@@ -22,30 +23,16 @@ _SAME_HEIGHT = 5.0  # Points.
 _SHORT = (
     6  # Pages: up to so many, a line that returns once is furniture; beyond, it must return twice.
 )
+# Page numbers that follow the text, at whatever height: under keys of their own, and on so large a share of the pages.
+_END = {"head": "top", "foot": "bottom"}
+_END_SHARE = 0.3
 _LARGE, _LARGE_SHARE = (
     1.25,
     0.6,
 )  # Type larger than the body's is a heading, unless most pages have it.
 _MAX_CHARS = 160
-_NUMBER = re.compile(r"(?<![\w.,/:-])(\d{1,4})(?![\w/:]|[.,-]\d)")
+_DIGITS = re.compile(r"\d+")
 _YEARS = re.compile(r"(?:19|20)\d\d\W+(?:19|20)\d\d\W*$")
-_ROMAN = re.compile(r"m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})")
-_EDGE_WORDS = re.compile(r"^\W*([ivxlcdm]+)\b|\b([ivxlcdm]+)\W*$")
-_PAGE_WORDS = re.compile(
-    r"(?:page|pages|pg|p|seite|seiten|s|pagina|página|pagine|pag|pág|side|sida|sivu|strana|str|стр|страница|of|von|de|du|sur|"
-    r"di|da|del|av|af|van|из|z|folie|slide)?",
-    re.IGNORECASE,
-)
-_ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number that counts the pages, as it is printed: `value` = page index * step + a constant."""
-
-    text: str
-    value: int
-    roman: bool
 
 
 @dataclass
@@ -76,27 +63,11 @@ class _Strip:
     bottom: float
 
 
-@dataclass(frozen=True)
-class _Key:
-    """What returns: words with {} for a number, which is the page's index times `step` plus `offset`; step 0: none."""
-
-    edge: str
-    words: str
-    step: int = 0
-    offset: int = 0
-    roman: bool = False
-
-    @property
-    def only_counts(self) -> bool:
-        """Whether it is a page number and nothing more: "Lot 7" counts too, but lots."""
-        return bool(self.step) and all(_only_counts(word, "") for word in self.words.split())
-
-
 @dataclass
 class _Page:
     text: PageText
     rows: dict[str, list[_Row]]
-    keys: dict[int, list[tuple[_Key, str, int]]]
+    keys: dict[int, list[tuple[Key, str, int]]]
     """By line: each key with its number as printed and its value."""
     doubtful: tuple[set[int], set[int]]
     """Lines that may be text, for they stand close to it and are set like it; the same with those that may be headings,
@@ -200,7 +171,7 @@ def _near_edges(page: PageText, index: int, body: float) -> _Page:
     strips = _strips(page)
     height = page.size[1]
     near: dict[str, list[_Row]] = {"head": [], "foot": []}
-    keys: dict[int, list[tuple[_Key, str, int]]] = {}
+    keys: dict[int, list[tuple[Key, str, int]]] = {}
     texts: set[int] = set()
     headings: set[int] = set()
     for edge, ordered in (("head", strips), ("foot", strips[::-1])):
@@ -208,9 +179,16 @@ def _near_edges(page: PageText, index: int, body: float) -> _Page:
             row = [page.lines[line] for line in strip.lines]
             distance = strip.top if edge == "head" else height - strip.bottom
             chars = sum(line.end - line.start for line in row)
-            if not row or distance > _EDGE * height or chars > _MAX_CHARS:
+            words = " ".join(page.text[line.start : line.end] for line in row)
+            # A page number stands behind the last line of a page that is not full.
+            ends = (
+                at == 0
+                and bool(row)
+                and all(only_counts(_DIGITS.sub("", word), "") for word in words.split())
+            )
+            if not row or (distance > _EDGE * height and not ends) or chars > _MAX_CHARS:
                 break
-            if _YEARS.search(" ".join(page.text[line.start : line.end] for line in row)):
+            if _YEARS.search(words):
                 break  # The heads of a table.
             gap = height
             if at + 1 < len(ordered):
@@ -225,7 +203,9 @@ def _near_edges(page: PageText, index: int, body: float) -> _Page:
             near[edge].append(_Row(strip.lines, distance, gap, size))
             for line in strip.lines:
                 words = page.text[page.lines[line].start : page.lines[line].end]
-                keys.setdefault(line, []).extend(_keys(edge, words, index))
+                keys.setdefault(line, []).extend(keys_of(edge, words, index))
+                if ends:
+                    keys[line].extend(keys_of(_END[edge], words, index))
     return _Page(page, near, keys, (texts, texts | headings))
 
 
@@ -262,82 +242,50 @@ def _table_strip(page: PageText, table: Table) -> _Strip:
     return _Strip((), min(tops, default=0) * height, max(boxes[3::4], default=0) * height)
 
 
-def _keys(edge: str, text: str, index: int) -> Iterator[tuple[_Key, str, int]]:
-    words = " ".join(text.casefold().split())
-    yield _Key(edge, words), "", 0
-    found = list(_NUMBER.finditer(words))
-    for match in found:
-        alike = [other for other in found if other[1] == match[1]]
-        for replaced in {(match.span(),), tuple(other.span() for other in alike)}:
-            template = _with_gaps(words, replaced)
-            for step in (1, 2):
-                yield (
-                    _Key(edge, template, step, int(match[1]) - step * index),
-                    match[1],
-                    int(match[1]),
-                )
-    for match in _EDGE_WORDS.finditer(words):
-        printed = match[1] or match[2]
-        value = roman_value(printed)
-        if value:
-            group = 1 if match[1] else 2
-            template = words[: match.start(group)] + "{}" + words[match.end(group) :]
-            shown = text.strip()
-            shown = shown.split()[0 if group == 1 else -1].strip("-\u2013.()[]| ")
-            yield _Key(edge, template, 1, value - index, roman=True), shown, value
-
-
-def _with_gaps(words: str, spans: Sequence[tuple[int, int]]) -> str:
-    parts, at = [], 0
-    for start, end in spans:
-        parts += [words[at:start], "{}"]
-        at = end
-    return "".join([*parts, words[at:]])
-
-
-def roman_value(text: str) -> int:
-    """0 for what is no roman number."""
-    text = text.casefold()
-    if not text or not _ROMAN.fullmatch(text):
-        return 0
-    values = [_ROMAN_VALUES[char] for char in text]
-    return sum(
-        -value if value < following else value
-        for value, following in zip(values, [*values[1:], 0], strict=True)
-    )
-
-
-def _returning(near: Sequence[_Page], body: float) -> dict[_Key, set[tuple[int, int]]]:
+def _returning(near: Sequence[_Page], body: float) -> dict[Key, set[tuple[int, int]]]:
     """The keys that return at one height on enough pages, each with those (page, line)."""
-    places: dict[_Key, list[tuple[float, int, int]]] = defaultdict(list)
+    places: dict[Key, list[tuple[float, int, int]]] = defaultdict(list)
     for index, page in enumerate(near):
-        heights = {
-            (edge, line): row.height
-            for edge, rows in page.rows.items()
-            for row in rows
-            for line in row.lines
-        }
+        heights = _heights(page)
         for line, keys in page.keys.items():
             for key, _, _ in keys:
                 if (key.edge, line) in heights:
                     places[key].append((heights[key.edge, line], index, line))
-    least = _least(len(near))
-    found: dict[_Key, set[tuple[int, int]]] = {}
+    found: dict[Key, set[tuple[int, int]]] = {}
     for key, entries in places.items():
         if len(entries) < 2:
             continue
         entries.sort()
         for group in _at_one_height(entries):
-            on = {index for _, index, _ in group}
-            height, first, at = group[0]
-            text = near[first].text
-            large = text.lines[at].size > _LARGE * body
-            needed = max(least, _LARGE_SHARE * len(near)) if large else least
-            if key.step == 2 or height > _NARROW_EDGE * text.size[1]:
-                needed = max(needed, 3)
-            if len(on) >= needed:
+            if len({index for _, index, _ in group}) >= _needed(key, group[0], near, body):
                 found.setdefault(key, set()).update((index, line) for _, index, line in group)
     return found
+
+
+def _needed(key: Key, entry: tuple[float, int, int], near: Sequence[_Page], body: float) -> float:
+    """On how many pages a key must stand."""
+    height, index, line = entry
+    page, count = near[index].text, len(near)
+    needed: float = _least(count)
+    if page.lines[line].size > _LARGE * body:
+        needed = max(needed, _LARGE_SHARE * count)
+    if key.edge in _END.values():
+        return max(needed, 3, _END_SHARE * count) if key.step == 1 else count + 1
+    if key.step == 2 or height > _NARROW_EDGE * page.size[1]:
+        needed = max(needed, 3)
+    return needed
+
+
+def _heights(page: _Page) -> dict[tuple[str, int], float]:
+    """Of lines, by edge; numbers that follow the text have none."""
+    heights = {}
+    for edge, rows in page.rows.items():
+        for at, row in enumerate(rows):
+            for line in row.lines:
+                heights[edge, line] = row.height
+                if at == 0:
+                    heights[_END[edge], line] = 0.0
+    return heights
 
 
 def _at_one_height(
@@ -423,7 +371,7 @@ def _keep_once(pages: Sequence[PageText], found: Sequence[Furniture], title: str
         for line in sorted(of.lines):
             words = page.text[page.lines[line].start : page.lines[line].end]
             number = of.number.text if of.number else ""
-            plain = [word for word in words.split() if not _only_counts(word, number)]
+            plain = [word for word in words.split() if not only_counts(word, number)]
             key = _letters("".join(plain))
             if len(key) >= 3 and key not in said:
                 candidates.setdefault(key, (index, line))
@@ -442,11 +390,6 @@ def _keep_once(pages: Sequence[PageText], found: Sequence[Furniture], title: str
             del candidates[key]
     for index, line in candidates.values():
         found[index].kept.add(line)
-
-
-def _only_counts(word: str, number: str) -> bool:
-    bare = re.sub(r"[\W_]+", "", word)
-    return bare == number or bool(_PAGE_WORDS.fullmatch(bare)) or roman_value(bare) > 0
 
 
 def _letters(text: str) -> str:

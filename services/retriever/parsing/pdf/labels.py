@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from services.retriever.parsing.pdf.furniture import Number
+from services.retriever.parsing.pdf.numbers import Number
 
 _SHORT = 6
 _LEAST_SHARE = 1 / 3

@@ -185,6 +185,31 @@ def test_repeated_heads_of_years_stay_with_their_figures() -> None:
     assert parsed(*contents).text.count("2022 2021") == 4
 
 
+def test_numbers_follow_the_text_of_pages_that_are_not_full() -> None:
+    contents = []
+    for index in range(8):
+        lines = [*prose(index), "The rent of the boat shed is paid for the", "whole"][
+            : 4 + index % 2
+        ]
+        contents.append(
+            block(["of the year.", *lines]) + text(str(index + 21), 300, 560 - 30 * index)
+        )
+    document = parsed(*contents)
+    assert [page.label for page in document.pages] == [str(index + 21) for index in range(8)]
+    assert "for the\nof the year." in document.text
+
+
+def test_printed_web_pages() -> None:
+    foot = "https://harbour.example/guide {}/3"
+    contents = [
+        block(["and to", *prose(n), "The guide goes on"]) + text(foot.format(n), y=BOTTOM, size=8)
+        for n in range(1, 4)
+    ]
+    found = parsed(*contents).text
+    assert found.count("The guide goes on\nand to") == 2
+    assert found.count("harbour.example") == 1
+
+
 def test_roman_front_matter_and_pages_without_a_number() -> None:
     shown = ["", "ii", "iii", "iv", "1", "2", "", "4", "5", ""]
     contents = [block(prose(at)) + text(number, 300, BOTTOM, 9) for at, number in enumerate(shown)]

@@ -1,0 +1,91 @@
+"""Words of a page's edge that may return, and the numbers in them that may count the pages."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+_NUMBER = re.compile(r"(?<![\w.,/:-])\d{1,4}(?=/\d{1,4}(?![\w/])|(?![\w/:]|[.,-]\d))")
+_ROMAN = re.compile(r"m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})")
+_EDGE_WORDS = re.compile(r"^\W*([ivxlcdm]+)\b|\b([ivxlcdm]+)\W*$")
+_PAGE_WORDS = re.compile(
+    r"(?:page|pages|pg|p|seite|seiten|s|pagina|página|pagine|pag|pág|side|sida|sivu|strana|str|стр|страница|of|von|de|du|sur|"
+    r"di|da|del|av|af|van|из|z|folie|slide)?",
+    re.IGNORECASE,
+)
+_ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number that counts the pages, as it is printed: `value` = page index * step + a constant."""
+
+    text: str
+    value: int
+    roman: bool
+
+
+@dataclass(frozen=True)
+class Key:
+    """What returns: words with {} for a number, which is the page's index times `step` plus `offset`; step 0: none."""
+
+    edge: str
+    words: str
+    step: int = 0
+    offset: int = 0
+    roman: bool = False
+
+    @property
+    def only_counts(self) -> bool:
+        """Whether it is a page number and nothing more: "Lot 7" counts too, but lots."""
+        return bool(self.step) and all(only_counts(word, "") for word in self.words.split())
+
+
+def keys_of(edge: str, text: str, index: int) -> Iterator[tuple[Key, str, int]]:
+    words = " ".join(text.casefold().split())
+    yield Key(edge, words), "", 0
+    found = list(_NUMBER.finditer(words))
+    for match in found:
+        alike = [other for other in found if other[0] == match[0]]
+        for replaced in {(match.span(),), tuple(other.span() for other in alike)}:
+            template = _with_gaps(words, replaced)
+            for step in (1, 2):
+                yield (
+                    Key(edge, template, step, int(match[0]) - step * index),
+                    match[0],
+                    int(match[0]),
+                )
+    for match in _EDGE_WORDS.finditer(words):
+        printed = match[1] or match[2]
+        value = roman_value(printed)
+        if value:
+            group = 1 if match[1] else 2
+            template = words[: match.start(group)] + "{}" + words[match.end(group) :]
+            shown = text.strip()
+            shown = shown.split()[0 if group == 1 else -1].strip("-\u2013.()[]| ")
+            yield Key(edge, template, 1, value - index, roman=True), shown, value
+
+
+def _with_gaps(words: str, spans: Sequence[tuple[int, int]]) -> str:
+    parts, at = [], 0
+    for start, end in spans:
+        parts += [words[at:start], "{}"]
+        at = end
+    return "".join([*parts, words[at:]])
+
+
+def roman_value(text: str) -> int:
+    """0 for what is no roman number."""
+    text = text.casefold()
+    if not text or not _ROMAN.fullmatch(text):
+        return 0
+    values = [_ROMAN_VALUES[char] for char in text]
+    return sum(
+        -value if value < following else value
+        for value, following in zip(values, [*values[1:], 0], strict=True)
+    )
+
+
+def only_counts(word: str, number: str) -> bool:
+    """Whether a word says the page's number, of how many, or that it is a page."""
+    bare = re.sub(r"[\W_]+", "", word.partition("/")[0] if word[:1].isdigit() else word)
+    return bare == number or bool(_PAGE_WORDS.fullmatch(bare)) or roman_value(bare) > 0
