@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fpdf import FPDF
 
 from folio import CallFailed, Folio
 from folio.common.v1 import step_pb2
@@ -119,3 +120,26 @@ def test_a_bad_file_is_refused_with_a_reason(acme: Folio, content: bytes, name: 
         list(acme.ingest(content, name))
     assert failed.value.code == "INVALID_ARGUMENT"
     assert failed.value.message
+
+
+def test_a_cell_answers_with_its_heads_each_located(acme: Folio) -> None:
+    pdf = FPDF()
+    pdf.add_page()
+    pdf.set_font("helvetica", size=11)
+    pdf.cell(text="Boats for hire", new_x="LMARGIN", new_y="NEXT")
+    rows = [(f"B-{number}", f"boat {number}", f"{3 * number}.40") for number in range(10, 60)]
+    with pdf.table() as table:
+        for texts in [("Code", "Name", "Price (euros)"), *rows]:
+            row = table.row()
+            for text in texts:
+                row.cell(text)
+    *_, last = acme.ingest(bytes(pdf.output()), "boats.pdf", title="Boats for hire")
+    reply = acme.ask("What does B-47 cost?", table_rows=True)
+    (sentence,) = reply.answered.sentences
+    assert sentence.text == "B-47: Price (euros) 141.40"
+    assert [cited.quote for cited in sentence.citations] == ["B-47", "Price (euros)", "141.40"]
+    assert all(cited.located for cited in sentence.citations)
+    (value,) = sentence.table_values
+    assert [cell.text for cell in value.row] == ["B-47", "boat 47", "141.40"]
+    assert acme.ask("What does B-99 cost?").WhichOneof("outcome") != "answered"
+    acme.delete(last.result.document.id)

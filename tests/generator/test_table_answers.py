@@ -7,8 +7,10 @@ import pytest
 
 from services.generator.answers import Finish, Result, Source
 from services.generator.extractive.generator import ExtractiveGenerator
+from services.generator.extractive.layout import Line
 from services.generator.extractive.question import Question
 from services.generator.extractive.tables import cells
+from services.generator.extractive.windows import candidates
 from services.minilm.model import MiniLM
 from tests.text.grids import grid
 
@@ -150,3 +152,40 @@ def test_the_generator_answers_from_the_cell(extractive: ExtractiveGenerator) ->
     result: Result = extractive.extract("What does B-11 weigh?", (LAKE,))
     assert result.finish is Finish.COMPLETE
     assert [sentence.text for sentence in result.sentences] == ["B-11: Weight (kg) 21"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What was the goodwill on the balance sheet in 2024?",
+        "What were total assets in 2016?",
+        "What does B-99 cost?",
+    ],
+)
+def test_a_row_that_is_about_something_else_is_no_answer_either(
+    extractive: ExtractiveGenerator, question: str
+) -> None:
+    assert extractive.extract(question, (LAKE,)).finish is Finish.ABSTAINED
+
+
+def test_a_row_is_read_under_all_heads_of_its_table() -> None:
+    made = source(("Sales", ["| Revenue >2", "| 2024 | 2023", "North >3", "Boats | 5 | 4"], 2))
+    row = next(each for each in candidates([made]) if each.text.startswith("Boats"))
+    assert row.line is Line.ROW
+    assert [each.text for each in row.above][-3:] == ["Revenue", "2024 | 2023", "North"]
+
+
+def test_shares_and_counts_are_told_apart(minilm: MiniLM) -> None:
+    made = source(
+        (
+            "Holders",
+            ["Name | Shares held | %", "Harbour Trust | 4,310 | 12.5", "Lake Fund | 900 | 2.6"],
+            1,
+        )
+    )
+    assert answer(minilm, "How many shares does the Harbour Trust hold?", made) == (
+        "Harbour Trust: Shares held 4,310"
+    )
+    assert answer(minilm, "What percentage of shares does the Harbour Trust hold?", made) == (
+        "Harbour Trust: % 12.5"
+    )
