@@ -7,6 +7,9 @@ from pathlib import Path, PurePath
 
 from folio.formats import SUFFIXES
 
+# Office lays "~$report.docx" beside a file that it has open.
+_HIDDEN = (".", "~$")
+
 
 @dataclass
 class Found:
@@ -63,7 +66,7 @@ def _inside(root: Path, found: Found, follow_links: bool) -> list[Path]:
     while waiting:
         for parent, folders, names in os.walk(waiting.pop(), onerror=found.failures.append):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
-            inside += [Path(parent, name) for name in names if not name.startswith(".")]
+            inside += [Path(parent, name) for name in names if not name.startswith(_HIDDEN)]
             for folder in (Path(parent, name) for name in folders):
                 if not folder.is_symlink() or any(map(folder.resolve().is_relative_to, read)):
                     continue

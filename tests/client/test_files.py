@@ -49,7 +49,7 @@ def test_a_name_does_not_act_on_the_terminal_and_the_rest_goes_on(odd: list[Path
 def test_files_of_other_kinds_in_a_folder_are_named_and_hidden_ones_are_not(
     tmp_path: Path,
 ) -> None:
-    for name in ("a.md", "b.xyz", ".hidden.xyz"):
+    for name in ("a.md", "b.xyz", ".hidden.xyz", "~$report.docx"):
         (tmp_path / name).write_text("text")
     found = find([tmp_path, tmp_path / "a.md"])
     assert [path.name for path in found.files] == ["a.md", "a.md"]

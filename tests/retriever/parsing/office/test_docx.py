@@ -68,6 +68,15 @@ def test_headings_become_sections_whatever_language_names_them() -> None:
     ]
 
 
+def test_a_title_that_a_program_left_is_none() -> None:
+    document = Document()
+    document.core_properties.title = "Microsoft Word - Document3.docx"
+    document.add_heading("Leave", 1)
+    assert read(document).title == "Leave"
+    document.core_properties.title = "Leave of absence"
+    assert read(document).title == "Leave of absence"
+
+
 def test_an_outline_level_makes_a_heading_without_a_style() -> None:
     found = body(
         paragraph(run("Scope"), properties='<w:outlineLvl w:val="0"/>'), paragraph(run("All."))
