@@ -176,6 +176,8 @@ def ingest_requests(
 ) -> Iterator[gateway_pb2.IngestRequest]:
     """The messages that send one file: a header with its SHA-256, then the bytes in order.
 
+    `media_type` may name a text's encoding: "text/plain; charset=koi8-r".
+
     ValueError for a text that no message can hold (a lone surrogate).
     """
     header = gateway_pb2.IngestRequest(

@@ -18,6 +18,19 @@ _MARKS = (
     (b"\xff\xfe", "utf-16-le"),
     (b"\xfe\xff", "utf-16-be"),
 )
+# What is called by a narrow name is mostly written in the wider encoding of Windows.
+_WIDER = {
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "big5": "big5hkscs",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "tis-620": "cp874",
+    "iso8859-11": "cp874",
+}
 _CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\r\f\x0b\x1b")
 _HIGH = bytes(range(128, 256))
 _SAMPLE_BYTES = 2**16
@@ -64,8 +77,9 @@ def decode(data: bytes, charset: str = "", named: str = "") -> tuple[str, tuple[
             return _lossy(data[len(mark) :], encoding)
     if named:
         return _lossy(data, _known(named))
-    if charset:
-        text = _strict(data, charset)
+    if charset and _strict(data, "utf-8") is None:
+        # What is UTF-8 is, whatever a file says of itself.
+        text = _strict(data, _wider(charset))
         if text is not None:
             return text, ()
     return _found(data)
@@ -201,11 +215,18 @@ def _strange(text: str) -> int:
     return len(text) - len(text.encode("ascii", "ignore"))
 
 
+def _wider(charset: str) -> str:
+    """The encoding that is meant by a name, as the Encoding Standard of the WHATWG has it."""
+    try:
+        return _WIDER.get(codecs.lookup(charset).name, charset)
+    except LookupError:
+        return charset
+
+
 def _known(charset: str) -> str:
     try:
-        name = codecs.lookup(charset).name
         if codecs.lookup(charset)._is_text_encoding:
-            return name
+            return _wider(charset)
     except LookupError:
         pass
     raise InvalidArgument(

@@ -85,6 +85,20 @@ def test_a_name_that_is_no_encoding_is_refused(name: str) -> None:
         plain.parse(b"words", Hints(charset=name))
 
 
+@pytest.mark.parametrize(
+    ("said", "encoding"),
+    [
+        ("iso-8859-1", "utf-8"),
+        ("iso-8859-1", "cp1252"),
+        ("us-ascii", "cp1252"),
+        ("utf-8", "cp1252"),
+    ],
+)
+def test_a_page_may_be_wrong_about_itself(said: str, encoding: str) -> None:
+    page = f'<meta charset="{said}"><p>{EN}</p>'
+    assert html.parse(page.encode(encoding)).text == EN
+
+
 def test_a_bad_byte_costs_that_byte() -> None:
     data = "Größe des Krans: fünf Meter. ".encode() * 3 + b"\xfc " + "Ende über.".encode()
     document = plain.parse(data)

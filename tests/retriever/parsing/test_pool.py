@@ -51,6 +51,12 @@ class TestFiles:
             document = await pool.parse(data, file_name=name)
             assert (document.media_type, document.text) == (kind, "a good file")
 
+    async def test_the_sender_names_the_encoding(self, pool: ParserPool) -> None:
+        data = "Срок: сорок дней".encode("koi8-r")
+        named = "text/plain; charset=koi8-r"
+        document = await pool.parse(data, file_name="a.txt", media_type=named)
+        assert (document.text, document.warnings) == ("Срок: сорок дней", ())
+
     async def test_a_title_of_any_kind(self, pool: ParserPool) -> None:
         assert (
             await pool.parse(GOOD, file_name="The \x00 report-\ud800.pdf")
