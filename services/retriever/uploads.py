@@ -14,7 +14,7 @@ from services.retriever.embedders import Embedder
 from services.retriever.ingest import embedding_cache
 from services.retriever.ingest.claims import Upload
 from services.retriever.ingest.pipeline import Ingest, Ingested, Options, Progress
-from services.retriever.parsing import ParserPool, parser
+from services.retriever.parsing import ParserPool, parser, tesseract
 from services.retriever.parsing.text import clean_line
 from services.retriever.settings import RetrieverSettings
 from services.rpc import identity
@@ -131,7 +131,9 @@ class Uploads:
             identity.current(),
             events.put_nowait,
         )
-        return await work.run(upload, data, Options(header.password, header.ocr))
+        return await work.run(
+            upload, data, Options(header.password, _ocr(self._settings, header.ocr))
+        )
 
 
 async def _not_silent(requests: Requests, silence_s: float) -> Requests:
@@ -194,8 +196,19 @@ def upload_from(
         media_type=media_type,
         rooftop_id=header.rooftop_id or None,
         request_id=clean_line(header.request_id, 128),
-        recipe=_recipe(shaping, settings, embedder, ocr=header.ocr),
+        recipe=_recipe(shaping, settings, embedder, ocr=_ocr(settings, header.ocr)),
     )
+
+
+def _ocr(settings: RetrieverSettings, requested: bool) -> bool:
+    """Whether the scanned pages of a file are read. Who asks for it where it is not installed is told so."""
+    match settings.ocr:
+        case "auto":
+            return requested or tesseract.installed(settings.ocr_languages)
+        case "request":
+            return requested
+        case _:
+            return False
 
 
 def _recipe(
@@ -208,7 +221,7 @@ def _recipe(
         settings.chunk_overlap,
         settings.chunk_snap,
         embedding_cache.space(embedder),
-        ocr,
+        settings.ocr_languages if ocr else "",
         parser.VERSION,
     ]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -119,6 +119,7 @@ class Ingest:
                 password=options.password,
                 title=upload.title,
                 ocr=options.ocr,
+                tell=lambda done, total: self._tell(Progress(step_pb2.STEP_PARSE, done, total)),
             )
         self._tell(Progress(step_pb2.STEP_PARSE, 1, 1))
         if document.is_scan and document.media_type != MediaType.PDF:

@@ -26,14 +26,10 @@ class ParseLimits:
     """Largest file that the process may write (RLIMIT_FSIZE)."""
     render_pixels: int = 40_000_000
     ocr_wall_s: float = 1_800.0
-    ocr_memory_bytes: int = 4 * 2**30
+    """Wall-clock time for the OCR of one file; the pages behind that stay unread."""
+    ocr_page_s: float = 30.0
+    """Processor time of the OCR program for one page, or for one try at it."""
 
     def with_ocr(self) -> "ParseLimits":
-        """The limits of a process that runs OCR: it takes minutes, and the programs it starts inherit them."""
-        return replace(
-            self,
-            memory_bytes=self.ocr_memory_bytes,
-            cpu_s=int(self.ocr_wall_s),
-            wall_s=self.ocr_wall_s + self.wall_s,
-            page_s=self.ocr_wall_s + self.page_s,
-        )
+        """The limits of a call that runs OCR: it takes minutes."""
+        return replace(self, cpu_s=int(self.ocr_wall_s), wall_s=self.ocr_wall_s + self.wall_s)

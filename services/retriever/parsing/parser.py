@@ -14,15 +14,16 @@ class Hints:
     """What is known of a file beside its bytes.
 
     `title`: the sender's. `stem`: the file's name without its ending. Both are clean lines. `password`: the sender's,
-    for a file that has one. `ocr`: read the text of scanned pages too. `careful`: this file has crashed the parser
-    once; do without the parts that may have done it. `charset`: the text encoding that the sender names. `skip`:
-    pages, from 0, that ended the process before.
+    for a file that has one. `ocr_pages`: pages, from 0, that OCR is to read, in `ocr_languages` (tesseract's names,
+    joined by "+"). `careful`: this file has crashed the parser once; do without the parts that may have done it.
+    `charset`: the text encoding that the sender names. `skip`: pages, from 0, that ended the process before.
     """
 
     title: str = ""
     stem: str = ""
     password: str = ""
-    ocr: bool = False
+    ocr_pages: frozenset[int] = frozenset()
+    ocr_languages: str = "eng"
     careful: bool = False
     charset: str = ""
     skip: tuple[int, ...] = ()

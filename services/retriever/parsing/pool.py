@@ -10,7 +10,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, replace
 
@@ -21,12 +22,17 @@ from services.retriever.parsing.wire import Quote
 from services.rpc.errors import FolioError, InvalidArgument, ResourceExhausted, Unavailable
 from services.rpc.limits import Gate
 
-_PATH = "/usr/local/bin:/usr/bin:/bin"  # For the programs of OCR; nothing else of our environment is passed on.
+Tell = Callable[[int, int], None]
+
 _MAX_ANSWER = 2**31
 _MAX_SPANS = 1_000
 # A page that ends the process is skipped at the next try; each try reads the file anew.
 _MAX_SKIPPED = 3
 _ONE_PAGE = frozenset({"PARSE_TIMEOUT", "PARSE_CPU", "PARSE_MEMORY", "PARSER_CRASHED"})
+
+
+def _unheard(page: int) -> None:
+    """For calls whose pages nobody counts."""
 
 
 @dataclass
@@ -66,9 +72,12 @@ class ParserPool:
     UNSUPPORTED_ENCRYPTION, OCR_UNAVAILABLE).
     """
 
-    def __init__(self, limits: ParseLimits | None = None) -> None:
+    def __init__(self, limits: ParseLimits | None = None, ocr_languages: str = "eng") -> None:
         self._limits = limits or ParseLimits()
+        self._ocr_languages = ocr_languages
         self._gate = Gate(self._limits.workers, self._limits.queue)
+        # Scans take minutes: they wait for each other, and no other file waits for them.
+        self._ocr_gate = Gate(1, self._limits.queue)
         self._idle: list[_Process] = []
         self._closed = False
         self.stats = ParserStats()
@@ -77,7 +86,7 @@ class ParserPool:
         """Starts the processes, so that the first file does not wait for one."""
         self._closed = False
         for _ in range(self._limits.workers - len(self._idle)):
-            self._idle.append(await self._spawn(self._limits))
+            self._idle.append(await self._spawn())
 
     async def close(self) -> None:
         """Ends the idle processes; those at work end with their call."""
@@ -94,13 +103,15 @@ class ParserPool:
         password: str = "",
         title: str = "",
         ocr: bool = False,
+        tell: Tell = lambda done, total: None,
     ) -> ParsedDocument:
         """A file as pages, sections and text. Its type is told from its bytes; the name is a hint.
 
         The title is the one given, else the file's own, else the file name without its ending. A scan comes back with
-        every page in `empty_pages`, or, with `ocr`, with its text and a `text_layer`. A file that crashes the parser
+        every page in `empty_pages`, or, with `ocr`, with what OCR reads on them, once it has been read without: who
+        reads other files waits for no scan. A file that crashes the parser
         is tried once more, without its page labels and bookmarks; then, or where a page is past a limit, without
-        that page, up to three of them.
+        that page, up to three of them. `tell` hears how many pages of how many OCR has read; it must not wait.
         """
         self._check_size(data)
         media.media_type(data, file_name, media_type)  # A wrong type is refused without a process.
@@ -110,22 +121,42 @@ class ParserPool:
             "media_type": media_type,
             "password": password,
             "title": title,
-            "ocr": ocr,
+            "ocr_pages": [],
+            "ocr_languages": self._ocr_languages,
             "careful": False,
         }
-        limits = self._limits.with_ocr() if ocr else self._limits
-        return await self._read(request, data, limits)
+        skip: list[int] = []
+        document = await self._read(request, data, self._limits, self._gate, skip)
+        if ocr and document.scans:
+            limits = self._limits.with_ocr()
+            request |= {"ocr_pages": document.scans, "cpu_s": limits.cpu_s}
+            pages = document.scans
+            document = await self._read(
+                request,
+                data,
+                limits,
+                self._ocr_gate,
+                skip,
+                lambda page: tell(bisect_left(pages, page), len(pages)),
+            )
+        return document
 
     async def _read(
-        self, request: wire.Message, data: bytes, limits: ParseLimits
+        self,
+        request: wire.Message,
+        data: bytes,
+        limits: ParseLimits,
+        gate: Gate,
+        skip: list[int],
+        on_page: Callable[[int], None] = _unheard,
     ) -> ParsedDocument:
+        """`skip`: pages that are left out; those that stop this reading are added."""
         end = time.monotonic() + limits.wall_s
-        skip: list[int] = []
         last: FolioError | None = None
         while True:
             left = replace(limits, wall_s=max(0.0, end - time.monotonic()))
             try:
-                message, blob = await self._try(request | {"skip": skip}, data, left)
+                message, blob = await self._try(request | {"skip": skip}, data, left, gate, on_page)
             except _Stopped as stopped:
                 reason, page = stopped.error.reason, stopped.page
                 if reason == "PARSER_CRASHED" and not request["careful"]:
@@ -188,19 +219,23 @@ class ParserPool:
 
     async def _call(self, request: wire.Message, data: bytes) -> tuple[wire.Message, bytes]:
         try:
-            return await self._try(request, data, self._limits)
+            return await self._try(request, data, self._limits, self._gate)
         except _Stopped as stopped:
             raise stopped.error from None
 
     async def _try(
-        self, request: wire.Message, data: bytes, limits: ParseLimits
+        self,
+        request: wire.Message,
+        data: bytes,
+        limits: ParseLimits,
+        gate: Gate,
+        on_page: Callable[[int], None] = _unheard,
     ) -> tuple[wire.Message, bytes]:
         """One try by one process. Raises _Stopped."""
-        async with self._gate:
-            own = limits.memory_bytes != self._limits.memory_bytes
-            process = await self._take(own, limits)
+        async with gate:
+            process = await self._take()
             try:
-                message, blob = await _exchange(process, request, data, limits)
+                message, blob = await _exchange(process, request, data, limits, on_page)
             except BaseException as error:
                 # Timed out, crashed, or cancelled half-way: nobody knows what it would say next.
                 self._count(killed=1)
@@ -215,7 +250,7 @@ class ParserPool:
             )
             process.files += 1
             spent = process.files >= self._limits.recycle_after
-            if own or self._closed or spent or message.get("reason") == "PARSE_MEMORY":
+            if self._closed or spent or message.get("reason") == "PARSE_MEMORY":
                 await _kill(process)
             else:
                 self._idle.append(process)
@@ -223,22 +258,22 @@ class ParserPool:
             raise _Stopped(wire.received_error(message), process.page)
         return message, blob
 
-    async def _take(self, own: bool, limits: ParseLimits) -> _Process:
-        while self._idle and not own:
+    async def _take(self) -> _Process:
+        while self._idle:
             process = self._idle.pop()
             if process.child.returncode is None:
                 return process
-        return await self._spawn(limits)
+        return await self._spawn()
 
-    async def _spawn(self, limits: ParseLimits) -> _Process:
-        environment = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PATH": _PATH}
+    async def _spawn(self) -> _Process:
+        environment = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         try:
             child = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-P",
                 "-m",
                 "services.retriever.parsing.worker",
-                json.dumps(asdict(limits)),
+                json.dumps(asdict(self._limits)),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
@@ -268,7 +303,11 @@ class ParserPool:
 
 
 async def _exchange(
-    process: _Process, request: wire.Message, data: bytes, limits: ParseLimits
+    process: _Process,
+    request: wire.Message,
+    data: bytes,
+    limits: ParseLimits,
+    on_page: Callable[[int], None],
 ) -> tuple[wire.Message, bytes]:
     end = time.monotonic() + limits.wall_s
     process.page = None
@@ -286,6 +325,7 @@ async def _exchange(
             if "page" not in message:
                 return message, blob
             process.page = message["page"]
+            on_page(message["page"])
     except TimeoutError:
         where = f" at page {process.page + 1}" if process.page is not None else ""
         raise ResourceExhausted(

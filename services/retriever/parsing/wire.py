@@ -94,6 +94,7 @@ def document_answer(document: ParsedDocument) -> tuple[Message, bytes]:
         "warnings": document.warnings,
         "metadata": document.metadata,
         "text_layer": len(document.text_layer),
+        "scans": document.scans,
         "tables": [table.as_json() for table in document.tables],
     }
     return message, b"".join([document.text_layer, *(page.boxes for page in document.pages)])
@@ -121,6 +122,7 @@ def received_document(message: Message, blob: bytes) -> ParsedDocument:
         warnings=tuple(message["warnings"]),
         metadata=message["metadata"],
         text_layer=text_layer,
+        scans=tuple(message["scans"]),
         tables=tuple(Table.from_json(table) for table in message["tables"]),
     )
 

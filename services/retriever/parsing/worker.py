@@ -73,7 +73,8 @@ class _Worker:
             title=clean_line(request["title"]),
             stem=clean_line(PurePath(request["file_name"]).stem),
             password=request["password"],
-            ocr=request["ocr"],
+            ocr_pages=frozenset(request["ocr_pages"]),
+            ocr_languages=request["ocr_languages"],
             careful=request["careful"],
             charset=media.charset(request["media_type"]),
             skip=tuple(request["skip"]),
@@ -134,7 +135,7 @@ def main() -> None:
             return
         if received is None:
             return
-        _limit(resource.RLIMIT_CPU, _cpu_used() + limits.cpu_s)
+        _limit(resource.RLIMIT_CPU, _cpu_used() + received[0].get("cpu_s", limits.cpu_s))
         before = time.process_time()
         message, blob = worker.answer(*received)
         cost = {"peak_memory": _peak_memory(), "cpu_s": time.process_time() - before}

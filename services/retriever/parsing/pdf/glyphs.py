@@ -43,6 +43,7 @@ class Glyphs:
     ends, some spaces) belong to the run before them. `turns` are quarter turns counter-clockwise in user space, SLANTED
     for any other angle; `baselines` say how far down the lines of such text a character stands, in points (for upright
     text minus its y). Without them all text is upright and stands a bit above the bottom of its boxes.
+    `uncertain`: indices of those that OCR read in doubt.
     """
 
     frame: Frame
@@ -53,6 +54,8 @@ class Glyphs:
     baselines: "array[float]" = field(default_factory=lambda: array("f"))
     objects: list[int | None] = field(default_factory=list)
     """Addresses of the characters' text objects, for as long as the page is open; 0 where pdfium made one up."""
+
+    uncertain: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         if not self.turns:

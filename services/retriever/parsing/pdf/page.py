@@ -1,7 +1,7 @@
 """One page of a PDF to text, and where each of its characters stands. Runs in a worker process only."""
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pypdfium2 as pdfium
@@ -16,6 +16,7 @@ from services.retriever.parsing.pdf import (
     layout,
     legibility,
     links,
+    ocr,
     placed,
     rules,
     struck,
@@ -62,6 +63,7 @@ class PageText:
 
     `boxes` holds left, top, right and bottom for each character of the text (see FULL), zeros where there is no ink.
     `size` is the page's width and height as shown, in points.
+    `uncertain`: spans that OCR read in doubt.
     `notes`: what its warnings say. `hidden` counts unseen characters, `dropped` those that no text can hold;
     `text_layer`: an OCR program wrote it.
     """
@@ -96,9 +98,8 @@ def read_page(document: pdfium.PdfDocument, index: int) -> PageText:
     unseen.flags.extend(bytes(len(found.chars) - added))
     grids = tables.find(found, unseen.flags, drawn)
     left = tables.without(grids, found, unseen.flags)
-    areas = [Box(grid.left, grid.top, grid.right, grid.bottom) for grid in grids]
     raw = _Raw(found, grids, links.of_glyphs(found, extra.links))
-    raw.write(layout.lines(found, left, areas, added))
+    raw.write(layout.lines(found, left, _areas(grids), added))
     text = raw.finish()
     shown = (
         "-" if char == HYPHEN else char
@@ -109,6 +110,27 @@ def read_page(document: pdfium.PdfDocument, index: int) -> PageText:
         text = PageText("", array("H"), (), text.size, dropped=text.dropped)
         notes.add(Note.ILLEGIBLE)
     return replace(text, hidden=count, text_layer=unseen.text_layer, notes=frozenset(notes))
+
+
+def read_scan(
+    document: pdfium.PdfDocument, index: int, reader: ocr.Ocr, beat: Callable[[], None]
+) -> PageText | None:
+    """One page as OCR reads it; None where it reads nothing. `beat` is called while it works. Raises PdfiumError."""
+    scan = reader.read(document[index], beat)
+    if scan is None:
+        return None
+    unseen = bytearray(len(scan.glyphs.chars))
+    grids = tables.find(scan.glyphs, unseen, Rules())
+    raw = _Raw(scan.glyphs, grids, {})
+    raw.write(layout.lines(scan.glyphs, tables.without(grids, scan.glyphs, unseen), _areas(grids)))
+    found = raw.finish()
+    return replace(
+        found, boxes=_turned_back(found.boxes, scan.turn), size=_turned_size(found.size, scan.turn)
+    )
+
+
+def _areas(grids: Sequence[Grid]) -> list[Box]:
+    return [Box(grid.left, grid.top, grid.right, grid.bottom) for grid in grids]
 
 
 def _mark(
@@ -232,6 +254,9 @@ class _Raw:
             self._glyphs.frame.size,
             dropped=cleaned.dropped,
             tables=self._placed_tables(cleaned.sources),
+            uncertain=tuple(
+                _spans(at for at, source in enumerate(sources) if source in self._glyphs.uncertain)
+            ),
         )
 
     def _placed_tables(self, sources: Sequence[int]) -> tuple[Table, ...]:
@@ -278,6 +303,43 @@ class _Raw:
         for at, column in enumerate(columns):
             found[at::4] = array("H", column)
         return found
+
+
+def _turned_back(boxes: "array[int]", turn: int) -> "array[int]":
+    """Boxes on a page that was turned clockwise, as they stand on the page as shown. No ink stays none."""
+    if not turn:
+        return boxes
+    found = array("H", bytes(2 * len(boxes)))
+    for at in range(0, len(boxes), 4):
+        left, top, right, bottom = boxes[at : at + 4]
+        if left == right:
+            continue
+        match turn:
+            case 90:
+                box = top, FULL - right, bottom, FULL - left
+            case 180:
+                box = FULL - right, FULL - bottom, FULL - left, FULL - top
+            case _:
+                box = FULL - bottom, left, FULL - top, right
+        found[at : at + 4] = array("H", box)
+    return found
+
+
+def _turned_size(size: tuple[float, float], turn: int) -> tuple[float, float]:
+    return (size[1], size[0]) if turn in (90, 270) else size
+
+
+def _spans(indices: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Runs of successive indices."""
+    start = end = -1
+    for index in indices:
+        if index != end:
+            if end > start:
+                yield start, end
+            start = index
+        end = index + 1
+    if end > start:
+        yield start, end
 
 
 def _part(value: float) -> int:

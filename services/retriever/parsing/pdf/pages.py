@@ -3,6 +3,7 @@
 import ctypes
 from array import array
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as c
@@ -23,6 +24,8 @@ from services.retriever.parsing.text import clean_line
 from services.rpc.errors import ResourceExhausted
 
 EMPTY_PAGE_CHARS = 20
+SCAN_CHARS = 200
+_SCAN_COVER = 0.6
 _LABEL_CHARS = 40
 _MAX_BOOKMARKS = 5_000
 _MAX_OUTLINE_DEPTH = 8
@@ -45,26 +48,35 @@ def parse(
     limits: ParseLimits = DEFAULT_LIMITS,
     progress: Progress = unseen,
 ) -> ParsedDocument:
-    """The document of a PDF. Raises as `opened`, as `ocr.add_text_layer` with `hints.ocr`, and ResourceExhausted.
+    """The document of a PDF. Raises as `opened`, as `ocr.Ocr` with `hints.ocr_pages`, and ResourceExhausted.
 
     `hints.careful` does without page labels and bookmarks: pdfium follows a cycle in their trees until it crashes.
     """
-    layer = ocr.add_text_layer(data, limits.ocr_wall_s) if hints.ocr else b""
-    with opened(layer or data, hints.password) as document:
-        reader = _read(document, hints, limits, progress)
-        found = reader.finish(hints, layer)
-    if not reader.unreadable:
-        return found
-    # Pages that pdfium cannot load may be there once the file is repaired.
-    with opened(layer or data, hints.password, mend=True) as document:
-        again = _read(document, hints, limits, progress)
-        better = len(again.unreadable) < len(reader.unreadable)
-        same = len(document) == len(found.pages)
-        return again.finish(hints, layer) if better and same else found
+    with ExitStack() as stack:
+        program = None
+        if hints.ocr_pages:
+            program = stack.enter_context(
+                closing(ocr.Ocr(hints.ocr_languages, limits.ocr_page_s, limits.ocr_wall_s))
+            )
+        with opened(data, hints.password) as document:
+            reader = _read(document, hints, limits, progress, program)
+            found = reader.finish(hints)
+        if not reader.unreadable:
+            return found
+        # Pages that pdfium cannot load may be there once the file is repaired.
+        with opened(data, hints.password, mend=True) as document:
+            again = _read(document, hints, limits, progress, program)
+            better = len(again.unreadable) < len(reader.unreadable)
+            same = len(document) == len(found.pages)
+            return again.finish(hints) if better and same else found
 
 
 def _read(
-    document: pdfium.PdfDocument, hints: Hints, limits: ParseLimits, progress: Progress
+    document: pdfium.PdfDocument,
+    hints: Hints,
+    limits: ParseLimits,
+    progress: Progress,
+    program: ocr.Ocr | None,
 ) -> "_Reader":
     if len(document) > limits.max_pages:
         raise ResourceExhausted(
@@ -73,7 +85,7 @@ def _read(
         )
     if not hints.careful:
         document.init_forms()  # For the values of form fields.
-    reader = _Reader(document, limits, hints)
+    reader = _Reader(document, limits, hints, progress, program)
     for index in range(len(document)):
         progress(index)
         reader.add(index)
@@ -92,12 +104,23 @@ def as_page(
 class _Reader:
     """Collects the pages of one document."""
 
-    def __init__(self, document: pdfium.PdfDocument, limits: ParseLimits, hints: Hints) -> None:
+    def __init__(
+        self,
+        document: pdfium.PdfDocument,
+        limits: ParseLimits,
+        hints: Hints,
+        progress: Progress,
+        program: ocr.Ocr | None,
+    ) -> None:
         self._document = document
         self._limits = limits
         self._careful = hints.careful
         self._heavy = hints.skip
         self._texts: list[PageText] = []
+        self._progress, self._program = progress, program
+        self._ocr_pages = hints.ocr_pages
+        self._read_by_ocr: list[int] = []
+        self._scans: list[int] = []
         self._length = 0
         self.unreadable: list[int] = []
         self._hidden: list[int] = []
@@ -110,7 +133,7 @@ class _Reader:
         found = _NO_TEXT
         try:
             if index not in self._heavy:
-                found = page.read_page(self._document, index)
+                found = self._page(index)
         except pdfium.PdfiumError:
             self.unreadable.append(index)
         self._dropped += found.dropped
@@ -119,8 +142,13 @@ class _Reader:
         if found.text_layer:
             self._layers.append(index)
         self._notes.append((index, found.notes))
-        few = len(found.text) < EMPTY_PAGE_CHARS and index not in self._heavy
-        if not found.text or (few and _has_picture(self._document, index)):
+        unread = not found.text
+        if len(found.text) < SCAN_CHARS and index not in self._heavy:
+            cover = _picture_cover(self._document, index)
+            unread = unread or (cover > 0 and len(found.text) < EMPTY_PAGE_CHARS)
+            if unread or cover >= _SCAN_COVER:
+                self._scans.append(index)
+        if unread:
             self._empty.append(index)
         self._texts.append(found)
         self._length += len(found.text)
@@ -130,7 +158,20 @@ class _Reader:
                 reason="TOO_MUCH_TEXT",
             )
 
-    def finish(self, hints: Hints, layer: bytes) -> ParsedDocument:
+    def _page(self, index: int) -> PageText:
+        """As pdfium reads it, or as OCR does where that is asked for and gives more. Raises PdfiumError."""
+        found = page.read_page(self._document, index)
+        if index not in self._ocr_pages or self._program is None:
+            return found
+        scanned = page.read_scan(
+            self._document, index, self._program, lambda: self._progress(index)
+        )
+        if scanned is None or len(scanned.text) <= len(found.text):
+            return found
+        self._read_by_ocr.append(index)
+        return scanned
+
+    def finish(self, hints: Hints) -> ParsedDocument:
         metadata = _metadata(self._document)
         named = metadata.get("Title", "")
         # A file's name is often more telling than the largest words of its first page ("FORM 10-K").
@@ -155,10 +196,10 @@ class _Reader:
             empty_pages=tuple(self._empty),
             warnings=tuple(self._warnings(pages)),
             metadata=metadata,
-            text_layer=layer,
             tables=continued.tables(
                 [(each.text, page_.char_start) for page_, each in zip(pages, flowing, strict=True)]
             ),
+            scans=tuple(self._scans),
         )
 
     def _labels(self, flowing: Sequence[FlowPage]) -> list[str]:
@@ -182,6 +223,10 @@ class _Reader:
             yield f"hidden text left out (invisible, white, off the page or tiny) on pages {_numbers(self._hidden)}"
         if self._layers:
             yield f"text of a scan's OCR layer on pages {_numbers(self._layers)}"
+        if self._read_by_ocr:
+            yield f"read by OCR on pages {_numbers(self._read_by_ocr)}"
+        if self._program is not None and self._program.stopped:
+            yield "OCR was stopped: the time for one file, or for a page, was over"
         yield from warnings(self._notes)
         replaced = sum(each.text.count("\ufffd") for each in pages)
         if replaced + self._dropped > 0.05 * max(1, self._length):
@@ -206,12 +251,18 @@ def _text_lines(each: FlowPage, index: int, start: int) -> Iterator[TextLine]:
             )
 
 
-def _has_picture(document: pdfium.PdfDocument, index: int) -> bool:
+def _picture_cover(document: pdfium.PdfDocument, index: int) -> float:
+    """The share of the page that pictures cover, more than 0 if there is any."""
+    cover = 0.0
     try:
         page = document[index]
-        return any(page.get_objects(filter=[c.FPDF_PAGEOBJ_IMAGE], max_depth=3))
+        width, height = page.get_size()
+        for image in page.get_objects(filter=[c.FPDF_PAGEOBJ_IMAGE], max_depth=3):
+            left, bottom, right, top = image.get_bounds()
+            cover += max(1.0, (right - left) * (top - bottom))
     except pdfium.PdfiumError:
-        return False
+        return 0.0
+    return float(cover / max(1.0, width * height))
 
 
 def _label(document: pdfium.PdfDocument, index: int) -> str:
