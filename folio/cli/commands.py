@@ -251,7 +251,10 @@ def ingest(
     ] = "",
     title: Annotated[str, typer.Option(help="default: the document's own title")] = "",
     password: Annotated[str, typer.Option(help="for encrypted PDFs", show_default=False)] = "",
-    ocr: Annotated[bool, typer.Option(help="read scanned pages, if the service can")] = False,
+    ocr: Annotated[
+        bool,
+        typer.Option(help="read scanned pages, also where the service does so only for who asks"),
+    ] = False,
     charset: Annotated[
         str,
         typer.Option(help="encoding of text files, such as koi8-r; default: told by its letters"),

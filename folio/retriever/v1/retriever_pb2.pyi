@@ -57,7 +57,9 @@ class IngestHeader(_message.Message):
     rooftop_id: _builtins.int
     """Restricts the document to one part of the organization; 0 for all of it."""
     ocr: _builtins.bool
-    """Read scanned pages with OCR, where the service has it."""
+    """Read scanned pages with OCR, also where the service does so only for who asks (FOLIO_OCR). Refused with
+    FAILED_PRECONDITION (OCR_UNAVAILABLE) where there are such pages and it is not installed.
+    """
     def __init__(
         self,
         *,

@@ -64,7 +64,7 @@ async def publish(
         )
     if found["outcome"] == "NEEDS_OCR" and found["old_chunks"]:
         raise FailedPrecondition(
-            "the new file has no text, so the current version is kept; ingest it with ocr",
+            "the new file has no text, so the current version is kept; ingest it where OCR is installed (extra `ocr`)",
             reason="NEEDS_OCR",
         )
     replaced = [row[0] for row in await (await connection.execute(_HASHES, key)).fetchall()]

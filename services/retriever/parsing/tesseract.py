@@ -3,6 +3,8 @@
 import importlib.util
 import re
 import sys
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from services.rpc.errors import FailedPrecondition
@@ -47,6 +49,17 @@ def data(language: str) -> Path | None:
     folders += [Path("/usr/share/tessdata"), *Path("/usr/share/tesseract-ocr").glob("*/tessdata")]
     files = (folder / (language + TRAINED) for folder in folders)
     return next((file for file in files if file.is_file()), None)
+
+
+def folder(languages: str) -> tuple[Path, Callable[[], None]]:
+    """One folder with all of the languages, and what removes it. Only where they are installed."""
+    files = [found for found in map(data, languages.split("+")) if found is not None]
+    if len({file.parent for file in files}) == 1:
+        return files[0].parent, lambda: None
+    made = tempfile.TemporaryDirectory(prefix="folio-ocr-")
+    for file in files:
+        Path(made.name, file.name).symlink_to(file)
+    return Path(made.name), made.cleanup
 
 
 def _missing(languages: str) -> list[str]:
