@@ -82,8 +82,8 @@ class ParsedDocument:
     warnings: tuple[str, ...] = ()
     metadata: dict[str, str] = field(default_factory=dict)
     text_layer: bytes = b""
-    scans: tuple[int, ...] = ()
     tables: tuple[Table, ...] = ()
+    scans: tuple[int, ...] = ()
 
     @property
     def text(self) -> str:
