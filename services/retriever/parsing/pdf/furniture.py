@@ -388,8 +388,11 @@ def _keep_once(pages: Sequence[PageText], found: Sequence[Furniture], title: str
         text = _letters("".join(kept))
         for key in [key for key in candidates if key in text]:
             del candidates[key]
-    for index, line in candidates.values():
-        found[index].kept.add(line)
+    every = "\n".join(candidates)
+    for key, (index, line) in candidates.items():
+        # "of 4" and what follows is the same line on page 4 of 4, where both numbers are the page's.
+        if every.count(key) == 1:
+            found[index].kept.add(line)
 
 
 def _letters(text: str) -> str:

@@ -107,6 +107,12 @@ def test_furniture_stays_on_its_page_and_is_said_once() -> None:
     assert document.pages[0].furniture == "Page 1 of 4"
 
 
+def test_numbers_of_how_many_are_no_news_on_the_last_page() -> None:
+    document = broken("Harbour Board", "Page {} of 4 Document HB-77 Printed 12 March")
+    assert document.text.count("HB-77") == 1
+    assert document.pages[0].text.endswith("Printed 12 March")
+
+
 def test_a_foot_that_is_said_once_steps_out_of_the_sentence() -> None:
     """It is new on the page whose sentence goes on."""
     contents = []
