@@ -20,6 +20,7 @@ _HEADERS = ("From", "To", "Cc", "Date")
 _HEADER_CHARS = 2_000
 _MAX_PARTS = 1_000
 _NAMED = 20  # Attachments that a warning names.
+_CHARSET = re.compile(r"[\w.:-]{1,40}", re.ASCII)
 _FOLDED = re.compile(r"\r?\n[ \t]*")
 _ENCRYPTED = frozenset(
     ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime")
@@ -152,6 +153,8 @@ def _decoded(content: bytes, charset: str) -> tuple[str, tuple[str, ...]]:
     """Text, whatever it says of itself: one part that cannot be told does not cost the message."""
     # ASCII is what programs say that do not know better.
     known = "" if charset.lower() in ("us-ascii", "ascii", "unknown-8bit") else charset
+    if not _CHARSET.fullmatch(known):
+        known = ""
     try:
         return encodings.decode(content, known)
     except InvalidArgument:

@@ -79,6 +79,11 @@ def test_the_body_is_decoded_as_it_says(charset: str, text: str) -> None:
     assert text in eml.parse(data + text.encode(encoding)).text
 
 
+def test_a_name_of_an_encoding_that_is_none_is_not_believed() -> None:
+    data = b'From: a@example.org\nContent-Type: text/plain; charset="a\0b"\n\nThe room is 12.\n'
+    assert "The room is 12." in eml.parse(data).text
+
+
 def test_headers_that_break_the_rules_are_read_as_far_as_they_can_be() -> None:
     data = "From: Müller <@@@>\nTo: =?utf-8?q?broken=?=\nSubject: =?unknown?b?////?= Zwölf\n\nText.".encode()
     found = eml.parse(data)
