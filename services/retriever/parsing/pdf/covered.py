@@ -4,7 +4,8 @@ Whether it can be seen is tried: the page is drawn with and without it.
 """
 
 import ctypes
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as c
@@ -19,6 +20,7 @@ _MAX_PIXELS = 4_000_000
 _LEAST = 3.0  # Points: what is thinner is a line.
 _SURE = 0.85  # Of the letters of a run.
 _DIFFERENT = 10  # Of 255.
+_COVERS = (c.FPDF_PAGEOBJ_PATH, c.FPDF_PAGEOBJ_IMAGE)
 _LAYER = b"O\0C\0\0\0"
 
 
@@ -30,15 +32,32 @@ def find(page: pdfium.PdfPage, glyphs: Glyphs, unseen: bytearray) -> set[int]:
     suspects = walk.suspects()
     if not suspects:
         return set()
-    covers = walk.covers
-    candidates: dict[int, list[int]] = {}
+    letters: dict[int, list[int]] = {}
     for index, address in enumerate(glyphs.objects):
-        if not address or unseen[index] or glyphs.chars[index] <= " " or address not in suspects:
-            continue
+        if address and address in suspects and not unseen[index] and glyphs.chars[index] > " ":
+            letters.setdefault(address, []).append(index)
+    candidates: dict[int, list[int]] = {}
+    for address, indices in letters.items():
         order = suspects[address]
-        if order < 0 or _is_under(glyphs.box(index), covers, order):
-            candidates.setdefault(address, []).append(index)
+        if order >= 0:
+            covers = _over(glyphs, indices, walk.covers, order)
+            indices = [index for index in indices if _is_under(glyphs.box(index), covers)]
+        if indices:
+            candidates[address] = indices
     return set(_unchanged(page, glyphs, candidates)) if candidates else set()
+
+
+def _over(
+    glyphs: Glyphs, indices: list[int], covers: Iterable[tuple[int, Rectangle]], order: int
+) -> list[Rectangle]:
+    """The covers that were drawn after a run of letters and touch it."""
+    later = [rectangle for number, rectangle in covers if number > order]
+    if not later:
+        return []
+    boxes = [glyphs.box(index) for index in indices]
+    left, bottom = min(box[0] for box in boxes), min(box[1] for box in boxes)
+    right, top = max(box[2] for box in boxes), max(box[3] for box in boxes)
+    return [r for r in later if r[0] < right and r[2] > left and r[1] < top and r[3] > bottom]
 
 
 class _Walk:
@@ -49,20 +68,9 @@ class _Walk:
         self._texts: list[tuple[int, int, bool]] = []
         self.covers: list[tuple[int, Rectangle]] = []
         """Order and bounds of filled shapes and pictures that let nothing through."""
-        for item in page.get_objects(max_depth=_MAX_DEPTH):
-            self._count += 1
-            if self._count > _MAX_OBJECTS:
-                self.covers = []
-                return
-            if item.type == c.FPDF_PAGEOBJ_TEXT:
-                address = ctypes.addressof(item.raw.contents)
-                self._texts.append((address, self._count, _in_layer(item.raw)))
-            elif item.type in (c.FPDF_PAGEOBJ_PATH, c.FPDF_PAGEOBJ_IMAGE) and _is_opaque(
-                item.raw, item.type
-            ):
-                bounds = _bounds(item)
-                if min(bounds[2] - bounds[0], bounds[3] - bounds[1]) > _LEAST:
-                    self.covers.append((self._count, bounds))
+        self._walk(c.FPDFPage_CountObjects(page), partial(c.FPDFPage_GetObject, page), ())
+        if self._count > _MAX_OBJECTS:
+            self.covers = []
 
     def suspects(self) -> dict[int, int]:
         """Text objects before a cover, with their order; -1 for one in a layer."""
@@ -73,17 +81,47 @@ class _Walk:
             if layer or order < last
         }
 
+    def _walk(
+        self,
+        count: int,
+        get: Callable[[int], c.FPDF_PAGEOBJECT],
+        forms: tuple[c.FPDF_PAGEOBJECT, ...],
+    ) -> None:
+        for at in range(count):
+            self._count += 1
+            if self._count > _MAX_OBJECTS:
+                return
+            item = get(at)
+            kind = c.FPDFPageObj_GetType(item)
+            if kind == c.FPDF_PAGEOBJ_TEXT:
+                address = ctypes.addressof(item.contents)
+                self._texts.append((address, self._count, _in_layer(item)))
+            elif kind == c.FPDF_PAGEOBJ_FORM:
+                if len(forms) < _MAX_DEPTH:
+                    inner = partial(c.FPDFFormObj_GetObject, item)
+                    self._walk(c.FPDFFormObj_CountObjects(item), inner, (*forms, item))
+            elif self._texts and kind in _COVERS and _is_opaque(item, kind):
+                left, bottom, right, top = _bounds(item, forms)
+                if min(right - left, top - bottom) > _LEAST:
+                    self.covers.append((self._count, (left, bottom, right, top)))
 
-def _bounds(item: pdfium.PdfObject) -> Rectangle:
+
+def _bounds(item: c.FPDF_PAGEOBJECT, forms: tuple[c.FPDF_PAGEOBJECT, ...]) -> Rectangle:
     """In the page's space: an object of a form is in the form's."""
-    left, bottom, right, top = item.get_bounds()
-    container = item.container
-    while container is not None:
-        matrix = container.get_matrix()
-        corners = [matrix.on_point(x, y) for x in (left, right) for y in (bottom, top)]
-        left, right = min(x for x, _ in corners), max(x for x, _ in corners)
-        bottom, top = min(y for _, y in corners), max(y for _, y in corners)
-        container = container.container
+    found = [ctypes.c_float(0) for _ in range(4)]
+    if not c.FPDFPageObj_GetBounds(item, *found):
+        return 0.0, 0.0, 0.0, 0.0
+    left, bottom, right, top = (value.value for value in found)
+    matrix = c.FS_MATRIX()
+    for form in reversed(forms):
+        if c.FPDFPageObj_GetMatrix(form, matrix):
+            corners = [
+                (matrix.a * x + matrix.c * y + matrix.e, matrix.b * x + matrix.d * y + matrix.f)
+                for x in (left, right)
+                for y in (bottom, top)
+            ]
+            left, right = min(x for x, _ in corners), max(x for x, _ in corners)
+            bottom, top = min(y for _, y in corners), max(y for _, y in corners)
     return left, bottom, right, top
 
 
@@ -113,12 +151,9 @@ def _in_layer(item: c.FPDF_PAGEOBJECT) -> bool:
     return False
 
 
-def _is_under(box: Rectangle, covers: Iterable[tuple[int, Rectangle]], order: int) -> bool:
+def _is_under(box: Rectangle, covers: Iterable[Rectangle]) -> bool:
     x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
-    return any(
-        later > order and left < x < right and bottom < y < top
-        for later, (left, bottom, right, top) in covers
-    )
+    return any(left < x < right and bottom < y < top for left, bottom, right, top in covers)
 
 
 def _unchanged(

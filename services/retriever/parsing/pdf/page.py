@@ -286,10 +286,10 @@ class _Raw:
         frame, boxes = self._glyphs.frame, self._glyphs.boxes
         across = FULL / (frame.right - frame.left)
         up = FULL / (frame.top - frame.bottom)
-        x0 = [_part((x - frame.left) * across) for x in boxes[0::4]]
-        y0 = [_part((y - frame.bottom) * up) for y in boxes[1::4]]
-        x1 = [_part((x - frame.left) * across) for x in boxes[2::4]]
-        y1 = [_part((y - frame.bottom) * up) for y in boxes[3::4]]
+        x0 = _parts(boxes[0::4], frame.left, across)
+        y0 = _parts(boxes[1::4], frame.bottom, up)
+        x1 = _parts(boxes[2::4], frame.left, across)
+        y1 = _parts(boxes[3::4], frame.bottom, up)
         match frame.rotation:
             case 90:
                 columns = y0, x0, y1, x1
@@ -342,8 +342,9 @@ def _spans(indices: Iterable[int]) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _part(value: float) -> int:
-    return 0 if value <= 0 else FULL if value >= FULL else round(value)
+def _parts(values: Iterable[float], start: float, scale: float) -> list[int]:
+    scaled = [int((value - start) * scale + 0.5) for value in values]
+    return [0 if part < 0 else FULL if part > FULL else part for part in scaled]
 
 
 def _mirrored(column: list[int]) -> list[int]:

@@ -22,7 +22,7 @@ def find(glyphs: Glyphs, rules: Rules) -> set[int]:
         lines = list(_lines(glyphs, rules, turn))
         if not 0 < len(lines) <= _MOST:
             continue
-        letters = _Letters(glyphs, turn)
+        letters = _Letters(glyphs, turn, {int(y // _BUCKET) for y, _, _ in lines})
         for y, left, right in lines:
             found.update(_struck(letters, y, left, right))
     return found
@@ -63,22 +63,25 @@ def inside(glyphs: Glyphs, strikes: Sequence[Rectangle]) -> set[int]:
 
 
 class _Letters:
-    """The letters of a page that have one turn, by how far down they stand."""
+    """The letters of a page that have one turn, by how far down they stand; those at the heights in `rows`."""
 
-    def __init__(self, glyphs: Glyphs, turn: int) -> None:
+    def __init__(self, glyphs: Glyphs, turn: int, rows: set[int]) -> None:
         self.starts, self.ends = axes(glyphs, turn)
         self.sizes: dict[int, float] = {}
         self._baselines = glyphs.baselines
         self._rows: dict[int, list[int]] = {}
+        known: dict[tuple[float, float], list[int]] = {}
         for start, end, style in glyphs.runs:
+            size = style.size
             for index in range(start, end):
-                if glyphs.chars[index] <= " " or glyphs.turns[index] != turn or not style.size:
-                    continue
-                self.sizes[index] = style.size
-                baseline = glyphs.baselines[index]
-                low, high = baseline - _HIGH * style.size, baseline - _LOW * style.size
-                for row in range(int(low // _BUCKET), int(high // _BUCKET) + 1):
-                    self._rows.setdefault(row, []).append(index)
+                key = glyphs.baselines[index], size
+                near = known.get(key)
+                if near is None:
+                    near = known[key] = _near(*key, rows)
+                if near and glyphs.chars[index] > " " and glyphs.turns[index] == turn:
+                    self.sizes[index] = size
+                    for row in near:
+                        self._rows.setdefault(row, []).append(index)
 
     def under(self, y: float, left: float, right: float) -> Iterator[int]:
         """Letters that a line from left to right goes through."""
@@ -87,3 +90,11 @@ class _Letters:
             middle = (self.starts[index] + self.ends[index]) / 2
             if _LOW <= above / self.sizes[index] <= _HIGH and left <= middle <= right:
                 yield index
+
+
+def _near(baseline: float, size: float, rows: set[int]) -> list[int]:
+    """The rows in which a line would strike out letters of this size on this baseline."""
+    if not size:
+        return []
+    low, high = baseline - _HIGH * size, baseline - _LOW * size
+    return [row for row in range(int(low // _BUCKET), int(high // _BUCKET) + 1) if row in rows]
