@@ -8,6 +8,8 @@ from typing import Any
 # The span of something in a text: characters, end exclusive.
 Place = tuple[int, int]
 
+# Fewer lines are no table of contents.
+MIN_CONTENTS = 4
 # A row that begins so closes the group of rows above it.
 _TOTAL = "total"
 
@@ -157,6 +159,24 @@ class Grid:
     def row(self, number: int) -> tuple[Cell, ...]:
         """The cells of a row, from left to right, merged ones that reach into it among them."""
         return self._rows.get(number, ())
+
+    @cached_property
+    def is_contents(self) -> bool:
+        """Whether it is a table of contents: names, and numbers of pages that never fall, under no head of figures."""
+        if self.table.columns != 2 or len(self.rows) < MIN_CONTENTS:
+            return False
+        values = [cell for row in self.rows for cell in self.values(row)]
+        numbers = [self.say(cell) for cell in values]
+        if len(numbers) < MIN_CONTENTS or not all(
+            number.isdecimal() and len(number) < 5 for number in numbers
+        ):
+            return False
+        heads = [head for head in self.column_heads(values[0]) if head.column_span == 1]
+        paged = not heads or all("page" in self.say(head).casefold() for head in heads)
+        pages = [int(number) for number in numbers]
+        # Under a running title: several lines a page, as figures in order seldom have.
+        shared = len(pages) >= 2 * MIN_CONTENTS and 3 * len(set(pages)) <= 2 * len(pages)
+        return (paged or shared) and pages == sorted(pages)
 
     def places(self) -> dict[int, Place]:
         """Where each row stands: from the first to the last of the cells that begin in it and say something."""

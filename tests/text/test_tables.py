@@ -63,3 +63,12 @@ def test_a_moved_table_says_the_same() -> None:
     table = grid(["Part | Price", "PX-1 | 3"])
     moved = Grid(table.table.moved(7), " " * 7 + table.text)
     assert [moved.say(cell) for cell in moved.row(1)] == ["PX-1", "3"]
+
+
+def test_a_table_of_contents_is_told_from_one_of_figures() -> None:
+    rows = ["1 Safety | 3", "2 Setting up | 5", "E-47 Leak at the seal | 13", "E-51 Silent | 13"]
+    assert grid(rows, head_rows=0).is_contents
+    assert grid(["Manual >2", *rows]).is_contents
+    assert grid(["| Page", *rows]).is_contents
+    assert not grid(["Zone | Fare", *rows]).is_contents
+    assert not grid(["Adults | 9", "Children | 4", "Families | 20", "Dogs | 2"], 0).is_contents

@@ -143,6 +143,9 @@ def _rows(source: Source) -> dict[Span, _Row]:
         spans = {number: Span(*place) for number, place in grid.places().items()}
         heads = tuple(spans[number] for number in spans if number < table.head_rows)
         for number, span in spans.items():
+            if grid.is_contents:
+                found[span] = _Row(Line.FURNITURE)
+                continue
             if number not in grid.groups:
                 found[span] = _Row(Line.HEADER)
                 continue

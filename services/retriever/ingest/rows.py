@@ -35,6 +35,8 @@ def rows(document: ParsedDocument, limit: int) -> tuple[list[RowReading], int]:
     left_out = 0
     for table in document.tables:
         grid = Grid(table, text)
+        if grid.is_contents:
+            continue
         if len(found) + len(grid.rows) > limit:
             left_out += 1
             continue

@@ -11,7 +11,7 @@ from folio.retriever.v1 import retriever_pb2 as pb
 from services.postgres.pool import TenantPool, tenant
 from services.retriever import catalogue
 from services.retriever.ingest import publish
-from services.retriever.search import passages, vocabulary
+from services.retriever.search import stretches, vocabulary
 from services.rpc.errors import NotFound
 from services.rpc.identity import Principal
 from tests.conftest import Postgres
@@ -110,7 +110,7 @@ async def test_passages_read_during_a_publication_are_of_one_version(
     await caller.ingest(LEAVE, "leave.md")
     hits = [hit.chunk.id for hit in (await caller.search("parental leave weeks")).hits]
     newer, _ = await caller.stage(f"A foreword.\n\n{LEAVE}", "leave.md")
-    meanwhile(monkeypatch, passages, "_bounds", lambda: caller.publish(newer))
+    meanwhile(monkeypatch, stretches, "_bounds", lambda: caller.publish(newer))
     answer = await caller.stub.GetPassages(pb.GetPassagesRequest(chunk_ids=hits), timeout=30)
     for passage in answer.passages:
         start = passage.hits[0].char_start - passage.char_start

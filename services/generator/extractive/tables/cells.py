@@ -71,6 +71,8 @@ def read(question: Question, sources: Sequence[Source], encoder: Encoder) -> Rea
     for source in sources:
         for table in source.tables:
             grid = Grid(table, source.text)
+            if grid.is_contents:
+                continue
             answers = list(_answers(question, source, grid, encoder, reading))
             unnamed = _unnamed(grid, content(question.text))
             reading.foreign.update((source.index, _start(grid, row)) for row in unnamed)
