@@ -83,6 +83,6 @@ def _moved(table: Table, moved: Sequence[int]) -> Table:
         char_start=start,
         char_end=end,
         cells=tuple(cells),
-        caption=place(table.caption) if table.caption else None,
-        unit=place(table.unit) if table.unit else None,
+        caption=place(table.caption) if table.caption and moved[table.caption[0]] >= 0 else None,
+        unit=place(table.unit) if table.unit and moved[table.unit[0]] >= 0 else None,
     )

@@ -13,7 +13,7 @@ from statistics import median
 
 from services.retriever.documents import Table
 from services.retriever.parsing.pdf.numbers import Key, Number, keys_of, only_counts
-from services.retriever.parsing.pdf.page import PageText
+from services.retriever.parsing.pdf.page import Line, PageText
 from services.retriever.places import FULL
 
 _EDGE = 0.2  # Of the page's height, at either end: furniture lies within.
@@ -188,7 +188,7 @@ def _near_edges(page: PageText, index: int, body: float) -> _Page:
             )
             if not row or (distance > _EDGE * height and not ends) or chars > _MAX_CHARS:
                 break
-            if _YEARS.search(words):
+            if _YEARS.search(words) or any(_names_a_table(page, line) for line in row):
                 break  # The heads of a table.
             gap = height
             if at + 1 < len(ordered):
@@ -207,6 +207,11 @@ def _near_edges(page: PageText, index: int, body: float) -> _Page:
                 if ends:
                     keys[line].extend(keys_of(_END[edge], words, index))
     return _Page(page, near, keys, (texts, texts | headings))
+
+
+def _names_a_table(page: PageText, line: Line) -> bool:
+    spans = (span for table in page.tables for span in (table.caption, table.unit) if span)
+    return any(start < line.end and line.start < end for start, end in spans)
 
 
 def _strips(page: PageText) -> list[_Strip]:
