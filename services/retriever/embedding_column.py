@@ -27,8 +27,9 @@ BATCH = 64
 INDEX_POLL_S = 0.5
 
 _TAKE = sql.SQL("""
-select id, coalesce(nullif(reading, ''), body) from folio.chunks
-where organization_id = %s and {column} is null and not (id = any(%s)) order by id limit %s for update {wait}
+select id, body from folio.chunks
+where organization_id = %s and reading = '' and {column} is null and not (id = any(%s))
+order by id limit %s for update {wait}
 """)
 # Any numbers, the same in every process.
 _REGISTER_LOCK, _INDEX_LOCK = 4_271_330_518, 4_271_330_519

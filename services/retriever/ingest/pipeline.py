@@ -130,7 +130,8 @@ class Ingest:
         self._tell(Progress(step_pb2.STEP_CHUNK, len(spans), len(spans)))
         with self._report.step(step_pb2.STEP_EMBED, needed=True):
             text = document.text
-            vectors = await self._embed([span.indexed(text) for span in spans])
+            # Rows are found by their codes, and ranked by their token vectors: they have no vector.
+            vectors = await self._embed([span.indexed(text) for span in spans if not span.reading])
         with self._report.step(step_pb2.STEP_STORE, needed=True):
             return await self._store(claim, upload, data, document, spans, section_tokens, vectors)
 
@@ -283,6 +284,10 @@ class Ingest:
             await staging.write_tables(connection, target, document)
             section_ids = await staging.write_sections(connection, target, document, section_tokens)
         text = document.text
+        missing = int(np.isnan(vectors[:, :1]).sum())
+        row_count = len(spans) - len(vectors)
+        none = np.full((row_count, self._embedder.dim), np.nan, np.float32)
+        vectors = np.concatenate([vectors, none])
         for start in range(0, len(spans), STORE_ROWS):
             async with self._mine(claim) as connection:
                 await staging.write_chunks(
@@ -299,11 +304,10 @@ class Ingest:
             self._tell(
                 Progress(step_pb2.STEP_STORE, min(start + STORE_ROWS, len(spans)), len(spans))
             )
-        missing = int(np.isnan(vectors[:, :1]).sum())
 
         async def finish() -> None:
             async with self._mine(claim) as connection:
-                await staging.finish(connection, target, document, len(spans), missing)
+                await staging.finish(connection, target, document, len(spans), missing, row_count)
 
         return finish
 

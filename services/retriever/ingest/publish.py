@@ -28,13 +28,16 @@ with inserted as (
     select c.organization_id, word.lexeme, c.id, c.document_id, c.rooftop_id, cardinality(word.positions), total.length
     from chunks c
     cross join lateral to_tsvector(
-        'english', concat_ws(E'\\n', c.heading, coalesce(nullif(c.reading, ''), c.body), c.terms)) as words
+        'english', case c.reading when '' then concat_ws(E'\\n', c.heading, c.body, c.terms) else c.terms end) as words
     cross join lateral (select sum(cardinality(positions))::integer as length from unnest(words)) total
     cross join lateral unnest(words) word
     where c.organization_id = %(organization)s and c.document_id = %(document_id)s and c.version = %(version)s
-    returning tf
+    returning chunk_id, tf
 )
-update document_versions set lexeme_count = (select coalesce(sum(tf), 0) from inserted)
+update document_versions set lexeme_count = (
+    select coalesce(sum(i.tf), 0) from inserted i
+    join chunks c on c.organization_id = %(organization)s and c.id = i.chunk_id
+    where c.reading = '')
 where organization_id = %(organization)s and document_id = %(document_id)s and version = %(version)s
 """
 _HASHES = """

@@ -42,7 +42,7 @@ _FINISH = """
 update document_versions
    set status = 'STAGED', outcome = %(outcome)s, title = %(title)s, media_type = %(media_type)s,
        page_count = %(pages)s, chunk_count = %(chunks)s, warnings = %(warnings)s, empty_pages = %(empty)s,
-       words = %(words)s
+       words = %(words)s, row_count = %(rows)s
  where organization_id = %(organization)s and document_id = %(document_id)s and version = %(version)s
    and worker = %(worker)s and status = 'STAGING'
 """
@@ -211,7 +211,9 @@ def _chunk_rows(
                 heading,
                 body,
                 span.reading,
-                lexical.index_terms(f"{heading}\n{indexed}"),
+                lexical.row_terms(body)
+                if span.reading
+                else lexical.index_terms(f"{heading}\n{body}"),
                 span.char_start,
                 span.char_end,
                 span.token_count,
@@ -228,8 +230,9 @@ async def finish(
     document: ParsedDocument,
     chunk_count: int,
     without_vector: int,
+    row_count: int = 0,
 ) -> None:
-    """Marks the version complete."""
+    """Marks the version complete. Of its chunks `row_count` are rows of tables, which have no vector either."""
     words = await asyncio.to_thread(_words, document)
     warnings = list(document.warnings)
     if without_vector:
@@ -248,6 +251,7 @@ async def finish(
             "media_type": str(document.media_type),
             "pages": len(document.pages),
             "chunks": chunk_count,
+            "rows": row_count,
             "warnings": warnings,
             "empty": list(document.empty_pages),
             "words": words,

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from folio.formats import MediaType
-from services.retriever.documents import PAGE_BREAK, Cell, Page, ParsedDocument, Table
-from services.retriever.parsing import marks, sections
+from services.retriever.documents import PAGE_BREAK, Cell, Page, ParsedDocument, Table, joined
+from services.retriever.parsing import marks, sections, tables
 from services.retriever.parsing.grid import Span, WrittenTable
 from services.retriever.parsing.hyphens import settled
 from services.retriever.parsing.parser import NO_HINTS, Hints
@@ -280,9 +280,10 @@ class TextWriter:
         name."""
         found = _Places()
         cleaned = (clean("".join(page.parts), page.kept, line_hyphens=True) for page in self._pages)
-        for page, text in zip(self._pages, settled(list(cleaned)), strict=True):
-            found.add(page, text)
-        tables = (found.table(table) for table in self._tables)
+        for page, page_text in zip(self._pages, settled(list(cleaned)), strict=True):
+            found.add(page, page_text)
+        placed = (found.table(table) for table in self._tables)
+        text = joined((page.char_start, page.text) for page in found.pages)
         return ParsedDocument(
             media_type=media_type,
             title=hints.title_of(*titles, *(heading.title for heading in found.headings[:1])),
@@ -291,7 +292,7 @@ class TextWriter:
             empty_pages=tuple(page.index for page in found.pages if not page.text),
             warnings=tuple(warnings),
             metadata=metadata or {},
-            tables=tuple(table for table in tables if table is not None),
+            tables=tables.described([table for table in placed if table is not None], text),
         )
 
     def _mark(self) -> Span:

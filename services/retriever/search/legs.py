@@ -24,7 +24,7 @@ K1, B = 1.2, 0.75
 
 # Filters are of whole documents, so what passes is a sum over documents, exact and cheap.
 _ELIGIBLE = f"""
-select coalesce(sum(v.chunk_count), 0)::bigint, coalesce(array_agg(d.id), '{{}}')
+select coalesce(sum(v.chunk_count - v.row_count), 0)::bigint, coalesce(array_agg(d.id), '{{}}')
 from documents d
 join document_versions v
   on v.organization_id = d.organization_id and v.document_id = d.id and v.version = d.current_version
@@ -33,7 +33,7 @@ where d.organization_id = %(organization)s and v.chunk_count > 0 and {DOCUMENT_F
 """
 
 _WHERE = sql.SQL("""
-from chunks where organization_id = %(organization)s and live
+from chunks where organization_id = %(organization)s and live and reading = ''
 and (%(documents)s::bigint[] is null or document_id = any(%(documents)s))
 """)
 # The operator alone in ORDER BY is what the index can serve.

@@ -122,6 +122,11 @@ def _unaccented(text: str) -> list[str]:
     return list(found)
 
 
+def row_terms(text: str) -> str:
+    """What is indexed of a row of a table: its codes. By its words its window is found."""
+    return " ".join(_code_terms(text))
+
+
 def index_terms(text: str) -> str:
     """What is indexed beside the text itself."""
     return " ".join([*_code_terms(text), *_joined(text), *bigrams(text), *_unaccented(text)])

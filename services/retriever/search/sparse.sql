@@ -4,8 +4,8 @@
 with query as materialized (
     select lexeme from unnest(to_tsvector('english', %(query)s))
 ), corpus as materialized (
-    select coalesce(sum(v.chunk_count), 0)::float8 as chunks,
-           greatest(sum(v.lexeme_count)::float8 / nullif(sum(v.chunk_count), 0), 1) as average
+    select coalesce(sum(v.chunk_count - v.row_count), 0)::float8 as chunks,
+           greatest(sum(v.lexeme_count)::float8 / nullif(sum(v.chunk_count - v.row_count), 0), 1) as average
     from documents d
     join document_versions v
       on v.organization_id = d.organization_id and v.document_id = d.id and v.version = d.current_version

@@ -10,8 +10,8 @@ import pypdfium2.raw as c
 
 from folio.formats import MediaType
 from services.retriever import places
-from services.retriever.documents import Page, ParsedDocument
-from services.retriever.parsing import sections
+from services.retriever.documents import Page, ParsedDocument, joined
+from services.retriever.parsing import sections, tables
 from services.retriever.parsing.limits import ParseLimits
 from services.retriever.parsing.parser import DEFAULT_LIMITS, NO_HINTS, Hints, Progress, unseen
 from services.retriever.parsing.pdf import continued, flow, headings, labels, ocr, page, titles
@@ -196,8 +196,11 @@ class _Reader:
             empty_pages=tuple(self._empty),
             warnings=tuple(self._warnings(pages)),
             metadata=metadata,
-            tables=continued.tables(
-                [(each.text, page_.char_start) for page_, each in zip(pages, flowing, strict=True)]
+            tables=tables.described(
+                continued.tables(
+                    [(each.text, at.char_start) for at, each in zip(pages, flowing, strict=True)]
+                ),
+                joined((each.char_start, each.text) for each in pages),
             ),
             scans=tuple(self._scans),
         )
