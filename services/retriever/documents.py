@@ -110,7 +110,7 @@ def status(document: ParsedDocument, without_vector: int = 0) -> str:
 class ChunkSpan:
     """A window of a document's text. Pages are physical and both inclusive; `page_label` is page_start's.
 
-    `reading` is embedded and searched in place of the body where it is not empty: a row of a table with its heads. What
+    `reading` is what rerankers read in place of the body where it is not empty: a row of a table with its heads. What
     is quoted is always the body.
     """
 

@@ -1,8 +1,8 @@
 """Rows of tables as chunks of their own, each with the heads it stands under.
 
 In a window over forty rows a row's name is one of forty, and its heads may be in another window. So each row is a chunk
-beside the windows: its body is the row, a slice like any other; what is embedded and searched is its `reading`, the row
-with its heads: "Balance sheet. Current assets; Inventories; Note: 11; 2022: 5,877,879".
+beside the windows, found by the codes in it: its body is the row, a slice like any other; what rerankers read is its
+`reading`, the row with its heads: "Balance sheet. Current assets; Inventories; Note: 11; 2022: 5,877,879".
 """
 
 from collections.abc import Iterator, Sequence
