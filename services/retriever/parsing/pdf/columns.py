@@ -24,6 +24,7 @@ _ON_ROW = 0.45  # Of the size: how far apart baselines of one row may be.
 _RAISED = 0.6  # The same for smaller text.
 _APART = 1.35  # Times the usual distance of lines: another group of lines.
 _ACROSS = 0.4  # Of neighbours across a gutter: the least share drawn one after the other where rows were drawn.
+_LETTERS = 0.6  # Of the characters: with fewer it is figures.
 _MARGIN = 0.1  # Of the page's height: where running heads and feet are.
 _INFINITE = float("inf")
 
@@ -199,6 +200,12 @@ class _Cutter:
         return above, found, below
 
 
+def _letters(segments: Iterable[Segment]) -> float:
+    """The share of letters in what is written."""
+    solid = "".join("".join(segment.text for segment in segments).split())
+    return sum(map(str.isalpha, solid)) / max(1, len(solid))
+
+
 def _is_rtl(segments: Iterable[Segment]) -> bool:
     return sum(len(each.text) if each.rtl else -len(each.text) for each in segments) > 0
 
@@ -216,8 +223,7 @@ class _Column:
         self.size = median(segment.size for segment in segments)
 
     def letters(self) -> float:
-        solid = "".join("".join(self.texts).split())
-        return sum(char.isalpha() for char in solid) / max(1, len(solid))
+        return _letters(self.segments)
 
     def runs_on(self) -> int:
         """How many of its lines go on in the next one."""
@@ -289,7 +295,10 @@ def _apart(group: Sequence[_Column], column: _Column) -> bool:
     if pairs:
         across = sum(b.number - a.number == 1 for a, b in pairs) / len(pairs)
     if not pairs or across < _ACROSS:
-        # Not drawn row by row: as it was drawn.
+        # Not drawn row by row: as it was drawn, except figures with what they belong to.
+        level = 2 * len(pairs) >= min(len(left.rows), len(column.rows))
+        if level and min(left.letters(), column.letters()) < _LETTERS:
+            return False
         return len(left.rows) > 1 or len(column.rows) > 1
     if left.is_prose() and column.is_prose():
         return True
@@ -338,7 +347,7 @@ def _leaf(segments: list[Segment]) -> Block:
     found = rows(segments)
     pairs = [pair for row in found for pair in pairwise(sorted(row, key=lambda s: s.x0))]
     drawn = sum(abs(b.number - a.number) == 1 for a, b in pairs)
-    if len(pairs) >= 4 and drawn < 0.3 * len(pairs):
+    if len(pairs) >= 4 and drawn < 0.3 * len(pairs) and _letters(segments) >= _LETTERS:
         return Block(_as_drawn(segments))
     return Block(found)
 

@@ -13,6 +13,7 @@ from services.retriever.parsing.pdf import letter_pairs
 
 _LEAST_CHARS = 3
 _WRITING = 0.2  # Of the characters: the least share of letters and digits.
+_LEAST_WRITING = 50  # Letters and digits: a page of rows of dots has them.
 _BROKEN = 0.4  # Of the characters: the most that are none.
 _LEAST_BROKEN = 10
 _KNOWN = 0.5  # Of the letters: the least share in a script whose pairs are known.
@@ -46,7 +47,7 @@ def is_legible(text: str, drawn: Iterable[str]) -> bool:
         return False
     shown = [char for char in solid[:_MOST_CHARS] if not _is_broken(char)]
     written = sum(char.isalnum() or unicodedata.category(char)[0] == "M" for char in shown)
-    if len(shown) >= _LEAST_CHARS and written < _WRITING * len(shown):
+    if len(shown) >= _LEAST_CHARS and written < min(_WRITING * len(shown), _LEAST_WRITING):
         return False
     text = text[:_MOST_CHARS]
     return _has_common_pairs(text) and _has_common_ideographs(text)

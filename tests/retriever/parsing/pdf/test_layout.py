@@ -69,6 +69,24 @@ class TestColumns:
         ]
         assert read(*drawn) == "\n".join(" ".join(row) for row in rows)
 
+    def test_figures_that_were_drawn_by_column_stay_in_their_rows(self) -> None:
+        names = [
+            "Oats in sacks",
+            "Barley in sacks",
+            "Rye in sacks",
+            "Hay in bales",
+            "Straw in bales",
+        ]
+        first, second = ["410", "388", "52", "1,204", "96"], ["395", "401", "47", "1,180", "88"]
+        drawn = [
+            text(word, x=x, y=700 - 14 * at)
+            for x, column in ((200, first), (300, second), (72, names))
+            for at, word in enumerate(column)
+        ]
+        assert read(*drawn).replace(" | ", " ").splitlines() == [
+            " ".join(row) for row in zip(names, first, second, strict=True)
+        ]
+
     def test_bullets_stay_with_their_text(self) -> None:
         words = [
             "Wear the vest that hangs at the",

@@ -37,6 +37,7 @@ CODE = (
     "for item in items:\n    if item.width > limit:\n        total += item.price * count[item.name]\n"
     * 3
 )
+LEADERS = "\n".join(f"Chapter {at} {'.' * 200} {at}" for at in range(1, 20))
 CODES = "\n".join(f"PX-{1000 + at} BRT {at * 37 % 991} QZ{at}W XKCD JFH" for at in range(60))
 
 
@@ -53,8 +54,21 @@ def permuted(words: str, seed: int) -> str:
 
 @pytest.mark.parametrize(
     "words",
-    [ENGLISH, GERMAN, RUSSIAN, POLISH, TURKISH, GREEK, CODE, CODES, "7", "12.50 13.75 --", ""],
-    ids=["en", "de", "ru", "pl", "tr", "el", "code", "codes", "7", "figures", "nothing"],
+    [
+        ENGLISH,
+        GERMAN,
+        RUSSIAN,
+        POLISH,
+        TURKISH,
+        GREEK,
+        CODE,
+        CODES,
+        LEADERS,
+        "7",
+        "12.50 13.75 --",
+        "",
+    ],
+    ids=["en", "de", "ru", "pl", "tr", "el", "code", "codes", "leaders", "7", "figures", "nothing"],
 )
 def test_what_people_write_is_legible(words: str) -> None:
     assert is_legible(words, words)
