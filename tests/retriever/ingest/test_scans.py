@@ -1,5 +1,7 @@
 """A scan on its way from bytes to what a search finds, as the service does it by default."""
 
+from typing import Literal
+
 import pytest
 
 from folio.common.v1 import document_pb2, step_pb2
@@ -37,7 +39,9 @@ async def test_a_scan_is_read_without_being_asked_and_found(caller: Caller) -> N
         ("off", True, False),
     ],
 )
-def test_who_gets_scans_read(setting: str, requested: bool, read: bool) -> None:
+def test_who_gets_scans_read(
+    setting: Literal["auto", "request", "off"], requested: bool, read: bool
+) -> None:
     settings = RetrieverSettings.model_construct(ocr=setting, ocr_languages="eng")
     assert _ocr(settings, requested) is read
 
