@@ -237,10 +237,21 @@ class _Column:
         lines = len(self.rows)
         if lines < 2 or self.letters() < 0.65:
             return False
-        words = sum(len(text.split()) for text in self.texts) / lines
-        if words < 2 and sum(map(len, self.texts)) / lines < 9:
+        if not self._has_phrases():
             return False
         return self.runs_on() >= max(1, 0.25 * (lines - 1))
+
+    def is_notes(self) -> bool:
+        """Whether it may be words that stand beside a text: phrases of which some go on."""
+        return self.letters() > 0.7 and self._has_phrases() and self.runs_on() > 0
+
+    def _has_phrases(self) -> bool:
+        """Whether its lines have words and not one name or abbreviation each."""
+        lines = len(self.rows)
+        whole = "".join(self.texts)
+        if 2 * sum(char > "\u0e00" for char in whole) > len(whole):  # Scripts without spaces.
+            return len(whole) >= 5 * lines
+        return sum(len(text.split()) for text in self.texts) >= 2 * lines
 
     def groups(self) -> list[list[Row]]:
         """Rows with the usual distance between them."""
@@ -304,7 +315,7 @@ def _apart(group: Sequence[_Column], column: _Column) -> bool:
         return True
     text, other = (left, column) if left.is_prose() else (column, left)
     # Notes beside a text.
-    return text.is_prose() and other.letters() > 0.7 and other.runs_on() > 0
+    return text.is_prose() and other.is_notes()
 
 
 def _paired(left: _Column, right: _Column) -> list[list[Segment]]:

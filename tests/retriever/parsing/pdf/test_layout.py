@@ -87,6 +87,22 @@ class TestColumns:
             " ".join(row) for row in zip(names, first, second, strict=True)
         ]
 
+    def test_a_glossary_is_read_across(self) -> None:
+        terms = {
+            "NDA": "new drug application",
+            "mRNA": "messenger ribonucleic acid",
+            "Hospira": "makers of pumps, and its subsidiaries",
+            "nmCRPC": "non-metastatic cancer of the prostate",
+            "PRAC": "risk assessment committee",
+        }
+        drawn = [
+            text(term, y=700 - 14 * at) + text(words, x=220, y=700 - 14 * at)
+            for at, (term, words) in enumerate(terms.items())
+        ]
+        assert read(*drawn).replace(" | ", " ").splitlines() == [
+            f"{term} {words}" for term, words in terms.items()
+        ]
+
     def test_bullets_stay_with_their_text(self) -> None:
         words = [
             "Wear the vest that hangs at the",
