@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
+from services.retriever.parsing.pdf.rows import ON_ROW, Row, in_order, is_rtl, letters, rows
 from services.retriever.parsing.pdf.segments import Segment
 
-Row = list[Segment]
 Interval = tuple[float, float]
 
 SENTENCE_ENDS = frozenset(".:!?;\u3002\uff01\uff1f\u06d4\u061f\u0964")
@@ -20,8 +20,6 @@ _GUTTER, _NARROWED = (
     0.4,
 )  # Of the size of the text: the least width at the start, and after more lines.
 _DEEPEST = 12
-_ON_ROW = 0.45  # Of the size: how far apart baselines of one row may be.
-_RAISED = 0.6  # The same for smaller text.
 _APART = 1.35  # Times the usual distance of lines: another group of lines.
 _ACROSS = 0.4  # Of neighbours across a gutter: the least share drawn one after the other where rows were drawn.
 _LETTERS = 0.6  # Of the characters: with fewer it is figures.
@@ -43,50 +41,6 @@ def blocks(segments: Sequence[Segment], top: float, bottom: float) -> list[Block
         return []
     height = bottom - top
     return _Cutter(top + _MARGIN * height, bottom - _MARGIN * height).cut(list(segments), 0)
-
-
-def rows(segments: Iterable[Segment]) -> list[Row]:
-    """Segments on one baseline, from left to right, or from right to left where most are written so."""
-    found: list[
-        tuple[float, float, Row]
-    ] = []  # Baseline, size; larger text first, for raised marks follow it.
-    for segment in sorted(segments, key=lambda segment: (-segment.size, segment.number)):
-        size = segment.size
-        best: Row | None = None
-        nearest = _INFINITE
-        for baseline, row_size, row in found if segment.area < 0 else ():
-            off = abs(segment.baseline - baseline)
-            reach = _ON_ROW * row_size
-            if size < 0.8 * row_size:  # It may be raised.
-                reach = min(_RAISED * row_size, 0.9 * size)
-            if (
-                off <= reach
-                and off < nearest
-                and (off < 0.1 * size or not _covers(row, segment))
-                and row[0].area < 0
-            ):
-                best, nearest = row, off
-        if best is None:
-            found.append((segment.baseline, size, [segment]))
-        else:
-            best.append(segment)
-    found.sort(key=lambda item: item[0])
-    return [in_order(row) for _, _, row in found]
-
-
-def in_order(row: Row) -> Row:
-    if len(row) > 1:
-        row.sort(key=lambda segment: segment.x0)
-        if _is_rtl(row):
-            row.reverse()
-    return row
-
-
-def _covers(row: Row, segment: Segment) -> bool:
-    """Whether another segment of the row stands where this one does."""
-    return any(
-        min(other.x1, segment.x1) - max(other.x0, segment.x0) > 0.3 * segment.size for other in row
-    )
 
 
 @dataclass(slots=True)
@@ -175,6 +129,10 @@ class _Cutter:
         columns = [
             _Column(part) for part in _split(zone.segments, [(a + b) / 2 for a, b in strips])
         ]
+        if len(columns) == 2:
+            paired = _paired(*columns)
+            if paired:
+                return [], paired, []
         groups = [columns[:1]]
         for column in columns[1:]:
             if _apart(groups[-1], column):
@@ -183,10 +141,6 @@ class _Cutter:
                 groups[-1].append(column)
         if len(groups) < 2:
             return zone.segments, [], []
-        if len(columns) == 2:
-            paired = _paired(*columns)
-            if paired:
-                return [], paired, []
         merged = [_merged(group) for group in groups]
         above, below = _drawn_across(merged)
         outside = {segment.number for segment in above + below}
@@ -195,19 +149,9 @@ class _Cutter:
             for column in merged
         ]
         found = [column for column in found if column]
-        if _is_rtl(zone.segments):
+        if is_rtl(zone.segments):
             found.reverse()
         return above, found, below
-
-
-def _letters(segments: Iterable[Segment]) -> float:
-    """The share of letters in what is written."""
-    solid = "".join("".join(segment.text for segment in segments).split())
-    return sum(map(str.isalpha, solid)) / max(1, len(solid))
-
-
-def _is_rtl(segments: Iterable[Segment]) -> bool:
-    return sum(len(each.text) if each.rtl else -len(each.text) for each in segments) > 0
 
 
 class _Column:
@@ -223,7 +167,7 @@ class _Column:
         self.size = median(segment.size for segment in segments)
 
     def letters(self) -> float:
-        return _letters(self.segments)
+        return letters(self.segments)
 
     def runs_on(self) -> int:
         """How many of its lines go on in the next one."""
@@ -333,7 +277,8 @@ def _paired(left: _Column, right: _Column) -> list[list[Segment]]:
             return []
         found.append([segment for row in a for segment in row])
         found.append([segment for row in b for segment in row])
-    return found if len(one) > 2 else []
+    wraps = any(len(group) > 1 for group in one) and any(len(group) > 1 for group in other)
+    return found if len(one) > 2 and wraps else []
 
 
 def _neighbours(left: _Column, right: _Column) -> list[tuple[Segment, Segment]]:
@@ -358,7 +303,7 @@ def _leaf(segments: list[Segment]) -> Block:
     found = rows(segments)
     pairs = [pair for row in found for pair in pairwise(sorted(row, key=lambda s: s.x0))]
     drawn = sum(abs(b.number - a.number) == 1 for a, b in pairs)
-    if len(pairs) >= 4 and drawn < 0.3 * len(pairs) and _letters(segments) >= _LETTERS:
+    if len(pairs) >= 4 and drawn < 0.3 * len(pairs) and letters(segments) >= _LETTERS:
         return Block(_as_drawn(segments))
     return Block(found)
 
@@ -367,7 +312,7 @@ def _as_drawn(segments: list[Segment]) -> list[Row]:
     found: list[Row] = []
     for segment in sorted(segments, key=lambda segment: segment.number):
         last = found[-1][-1] if found else None
-        if last and abs(last.baseline - segment.baseline) <= _ON_ROW * min(last.size, segment.size):
+        if last and abs(last.baseline - segment.baseline) <= ON_ROW * min(last.size, segment.size):
             found[-1].append(segment)
         else:
             found.append([segment])

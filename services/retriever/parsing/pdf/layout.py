@@ -7,8 +7,9 @@ from statistics import median
 
 from services.retriever.documents import Box
 from services.retriever.parsing.pdf import columns, paragraphs, segments
-from services.retriever.parsing.pdf.columns import Block, Row
+from services.retriever.parsing.pdf.columns import Block
 from services.retriever.parsing.pdf.glyphs import SLANTED, Glyphs
+from services.retriever.parsing.pdf.rows import Row
 from services.retriever.parsing.pdf.segments import Piece, Segment
 
 _OVERLAY_SIZE = 1.8  # Times the usual size: text that lies over other text is a watermark.

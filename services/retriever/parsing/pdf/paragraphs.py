@@ -5,7 +5,8 @@ from itertools import pairwise
 from statistics import median
 from typing import Protocol
 
-from services.retriever.parsing.pdf.columns import SENTENCE_ENDS, Row
+from services.retriever.parsing.pdf.columns import SENTENCE_ENDS
+from services.retriever.parsing.pdf.rows import Row
 from services.retriever.parsing.pdf.segments import Segment
 
 _BULLETS = frozenset("•◦▪▸‣●○■□\u2013\u2014*·\uf0b7\uf0a7")
