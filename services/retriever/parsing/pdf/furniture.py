@@ -98,6 +98,7 @@ def find(pages: Sequence[PageText], title: str = "") -> list[Furniture]:
             if counted:
                 key, printed, value = max(counted, key=lambda entry: len(returning[entry[0]]))
                 numbers[index][line] = Number(printed, value, key.roman)
+    _count_on(near, marked, numbers)
     bands = _bands(near, marked)
     for index, page in enumerate(near):
         for edge, rows in page.rows.items():
@@ -107,6 +108,31 @@ def find(pages: Sequence[PageText], title: str = "") -> list[Furniture]:
     _count(near, found, numbers)
     _keep_once(pages, found, title)
     return found
+
+
+def _count_on(
+    near: Sequence[_Page], marked: Sequence[set[int]], numbers: Sequence[dict[int, Number]]
+) -> None:
+    """Marks lines whose words do not return, but whose number goes on with those of other pages at the same height."""
+    series: dict[tuple[str, int, bool], list[float]] = defaultdict(list)
+    for index, page in enumerate(near):
+        for (edge, line), height in _heights(page).items():
+            number = numbers[index].get(line)
+            if number is not None and line in marked[index]:
+                series[edge, number.value - index, number.roman].append(height)
+    for index, page in enumerate(near):
+        heights = _heights(page)
+        for line, keys in page.keys.items():
+            for key, printed, value in keys:
+                at = heights.get((key.edge, line))
+                others = series.get((key.edge, value - index, key.roman), ())
+                near_by = at is not None and all(
+                    abs(at - other) <= _SAME_HEIGHT for other in others
+                )
+                free = line not in marked[index] and line not in page.doubtful[1]
+                if key.step == 1 and free and len(others) > 1 and near_by:
+                    marked[index].add(line)
+                    numbers[index][line] = Number(printed, value, key.roman)
 
 
 def _add_stamps(pages: Sequence[PageText], found: Sequence[Furniture]) -> None:
@@ -143,7 +169,10 @@ def _count(
             Number(printed, value, key.roman)
             for line in sorted(of.lines)
             for key, printed, value in page.keys.get(line, ())
-            if key.step == 1 and series[value - index, key.roman] > 1
+            if key.step == 1
+            and (
+                series[value - index, key.roman] > 1 or (key.only_counts and not printed.isalnum())
+            )
         ]
         of.number = max(
             candidates, key=lambda number: series[number.value - index, number.roman], default=None

@@ -14,6 +14,7 @@ _LARGER = 1.15  # Times the size of the body text.
 _MAX_HEADING_SHARE = (
     0.15  # Of all lines. Where more look like headings, they are none (forms, slides of tables).
 )
+_FEW_HEADINGS = 3  # A short document may have so many, whatever their share.
 _REPEATS = 3
 _SAME_HEIGHT = 8.0  # Points.
 _NUMBER_ONLY = re.compile(r"(?:page|seite|slide|folie|p\.)?\s*[\divxlc.\-]+", re.IGNORECASE)
@@ -79,11 +80,12 @@ def from_fonts(lines: Sequence[TextLine]) -> list[Heading]:
     running = _running(lines)
     found = [line for line in lines if _place(line) not in running and _is_heading(line, body)]
     groups = _joined(found, lines)
+    most = max(_FEW_HEADINGS, _MAX_HEADING_SHARE * len(lines))
     large = [group for group in groups if group[0].size >= _LARGER * body]
-    if len(large) > _MAX_HEADING_SHARE * len(lines):
+    if len(large) > most:
         return []
     bold = [group for group in groups if group[0].size < _LARGER * body]
-    if len(large) + len(bold) > _MAX_HEADING_SHARE * len(lines):
+    if len(large) + len(bold) > most:
         bold = []
     sizes = sorted({group[0].size for group in large}, reverse=True)
     level = {size: min(rank, _MAX_LEVELS - 1) for rank, size in enumerate(sizes, 1)}

@@ -63,7 +63,8 @@ def _between(
 
 def _written(value: int, like: Number) -> str:
     if not like.roman:
-        return str(value)
+        chapter = like.text.removesuffix(str(like.value))
+        return str(value) if chapter.isdigit() else f"{chapter}{value}"
     text = ""
     for unit, letters in _UNITS:
         text += letters * (value // unit)

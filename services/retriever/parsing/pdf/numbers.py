@@ -5,6 +5,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _NUMBER = re.compile(r"(?<![\w.,/:-])\d{1,4}(?=/\d{1,4}(?![\w/])|(?![\w/:]|[.,-]\d))")
+# "3-12" or "A.7", alone on its line: a page is numbered within its chapter.
+_IN_CHAPTER = re.compile(r"(?<!\S)((?:[a-z]|\d{1,2}|[ivx]{1,5})[-\u2013.])(\d{1,3})(?!\S)")
+# What bears a number of its own: it counts with the pages where each has one of them.
+_NUMBERED = re.compile(
+    r"\b(?:invoice|receipt|order|account|customer|claim|policy|contract|case|lot|item|part|chapter|section|article|clause|"
+    r"appendix|annex|schedule|exhibit|attachment|form|table|figure|map|plan|unit|lesson|exercise|question|problem|task|step|"
+    r"week|day|month|year|class|group|team|room|apartment|flat|house|berth|building|floor|zone|area|tariff|version|volume|"
+    r"issue|series|line|route|station|rechnung|beleg|auftrag|konto|kunde|los|teil|kapitel|abschnitt|artikel|anlage|anhang|"
+    r"formular|tabelle|abbildung|einheit|lektion|\u00fcbung|frage|aufgabe|schritt|woche|tag|monat|jahr|klasse|gruppe|raum|zimmer|"
+    r"wohnung|haus|linie|facture|commande|compte|client|chapitre|article|annexe|formulaire|tableau|exercice|question|semaine|"
+    r"jour|mois|salle|chambre|appartement|factura|pedido|cuenta|cap\u00edtulo|anexo|tabla|ejercicio|semana|d\u00eda|sala|fattura|"
+    r"capitolo|allegato|tabella|settimana|giorno|hoofdstuk|bijlage|factuur|week|dag)"
+    r"(?:\s+(?:[a-z]|no|nr|num|number|nummer|n[\u00b0\u00bao]))?[\s.:#\u2013-]*$"
+)
+_YEAR = range(1900, 2100)
 _ROMAN = re.compile(r"m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})")
 _EDGE_WORDS = re.compile(r"^\W*([ivxlcdm]+)\b|\b([ivxlcdm]+)\W*$")
 _PAGE_WORDS = re.compile(
@@ -45,6 +60,8 @@ def keys_of(edge: str, text: str, index: int) -> Iterator[tuple[Key, str, int]]:
     yield Key(edge, words), "", 0
     found = list(_NUMBER.finditer(words))
     for match in found:
+        if _counts_something_else(words, match):
+            continue
         alike = [other for other in found if other[0] == match[0]]
         for replaced in {(match.span(),), tuple(other.span() for other in alike)}:
             template = _with_gaps(words, replaced)
@@ -54,6 +71,7 @@ def keys_of(edge: str, text: str, index: int) -> Iterator[tuple[Key, str, int]]:
                     match[0],
                     int(match[0]),
                 )
+    yield from _in_chapter(edge, " ".join(text.split()), index)
     for match in _EDGE_WORDS.finditer(words):
         printed = match[1] or match[2]
         value = roman_value(printed)
@@ -63,6 +81,24 @@ def keys_of(edge: str, text: str, index: int) -> Iterator[tuple[Key, str, int]]:
             shown = text.strip()
             shown = shown.split()[0 if group == 1 else -1].strip("-\u2013.()[]| ")
             yield Key(edge, template, 1, value - index, roman=True), shown, value
+
+
+def _counts_something_else(words: str, number: re.Match[str]) -> bool:
+    """Whether it is the year or the number of what stands on the page: "Tariff 2024", "Invoice 1003"."""
+    before, behind = words[: number.start()], words[number.end() :]
+    if int(number[0]) in _YEAR and not all(only_counts(w, "") for w in (before + behind).split()):
+        return True
+    return _NUMBERED.search(before) is not None
+
+
+def _in_chapter(edge: str, text: str, index: int) -> Iterator[tuple[Key, str, int]]:
+    match = _IN_CHAPTER.search(text.lower())
+    if match is None:
+        return
+    template = text[: match.start()] + "{}" + text[match.end() :]
+    key = Key(edge, template.casefold(), 1, int(match[2]) - index)
+    if key.only_counts:
+        yield key, text[match.start() : match.end()], int(match[2])
 
 
 def _with_gaps(words: str, spans: Sequence[tuple[int, int]]) -> str:
@@ -88,4 +124,8 @@ def roman_value(text: str) -> int:
 def only_counts(word: str, number: str) -> bool:
     """Whether a word says the page's number, of how many, or that it is a page."""
     bare = re.sub(r"[\W_]+", "", word.partition("/")[0] if word[:1].isdigit() else word)
-    return bare == number or bool(_PAGE_WORDS.fullmatch(bare)) or roman_value(bare) > 0
+    return (
+        bare == re.sub(r"\W+", "", number)
+        or bool(_PAGE_WORDS.fullmatch(bare))
+        or roman_value(bare) > 0
+    )

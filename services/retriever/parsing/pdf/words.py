@@ -155,8 +155,10 @@ def is_tail(text: str) -> bool:
 
 
 def words_of(glyphs: Glyphs, unseen: Sequence[int]) -> list[Word]:
-    """The visible words of a page, in pdfium's order; dots that lead to a figure are words of their own."""
+    """The visible words of a page that stand upright on it as it is shown, in pdfium's order; dots that lead to a
+    figure are words of their own."""
     width, height = glyphs.frame.size
+    upright = glyphs.frame.rotation // 90 % 4
     found: list[Word] = []
     letters: list[_Letter] = []
     styles = iter(glyphs.runs)
@@ -165,7 +167,7 @@ def words_of(glyphs: Glyphs, unseen: Sequence[int]) -> list[Word]:
         while run is not None and index >= run[1]:
             run = next(styles, None)
         seen = (char > " " and char != "\xa0") or char == HYPHEN
-        if not seen or unseen[index]:
+        if not seen or unseen[index] or glyphs.turns[index] != upright:
             found += _words(letters)
             letters = []
             continue

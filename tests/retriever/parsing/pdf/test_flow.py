@@ -301,3 +301,35 @@ def test_two_columns_with_a_footnote_in_the_first() -> None:
 def test_what_ends_with_its_page(end: str, start: str) -> None:
     document = parsed(block([*FILLER, end]), block([start, "", *prose(1)]))
     assert f"{end}\n\n{start}" in document.text
+
+
+@pytest.mark.parametrize("head", ["Tariff {}", "Invoice {}", "Lot {}", "Claim no. {}"])
+def test_what_the_page_is_about_is_no_page_number(head: str) -> None:
+    names = [head.format(2021 + index) for index in range(4)]
+    document = parsed(*(text(name, y=TOP) + block(prose(at)) for at, name in enumerate(names)))
+    assert all(name in document.text for name in names)
+    assert [page.label for page in document.pages] == ["1", "2", "3", "4"]
+
+
+def test_pages_are_numbered_within_their_chapter() -> None:
+    feet = ["3-11", "3-12", "3-13", "4-1", "4-2", "4-3"]
+    document = parsed(*(block(prose(at)) + text(foot, y=BOTTOM) for at, foot in enumerate(feet)))
+    assert [page.label for page in document.pages] == feet
+    assert [page.furniture for page in document.pages] == feet
+
+
+def test_a_head_that_stands_once_counts_on_with_the_others() -> None:
+    heads = ["Leases 40", "41 Harbour Board", "Leases 42"]
+    document = parsed(*(text(head, y=TOP) + block(prose(at)) for at, head in enumerate(heads)))
+    assert [page.label for page in document.pages] == ["40", "41", "42"]
+
+
+def test_a_short_document_has_headings() -> None:
+    document = parsed(
+        text("Fees for guests", size=16) + block(prose(0), y=670),
+        text("Fees for members", size=16) + block(prose(1), y=670),
+    )
+    assert [part.path for part in document.sections if part.path] == [
+        ("Fees for guests",),
+        ("Fees for members",),
+    ]

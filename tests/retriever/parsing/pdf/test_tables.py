@@ -303,3 +303,15 @@ def test_another_table_with_the_same_heads_is_another_table() -> None:
     assert len(_parsed(statement(ROWS), title + statement(MORE)).tables) == 2
     again = left("Statement of assets (continued)", 60, 750, 12, "F2")
     assert len(_parsed(statement(ROWS), again + statement(MORE)).tables) == 1
+
+
+def test_sideways_figures_are_no_rows_of_single_letters() -> None:
+    rows = [("Item", "2022", "2023"), ("Berth", "320", "340"), ("Mooring", "45", "50")]
+    content = b"".join(
+        f"BT /F1 10 Tf 0 1 -1 0 {200 + 20 * at} {100 + 90 * column} Tm ({words}) Tj ET\n".encode()
+        for at, row in enumerate(rows)
+        for column, words in enumerate(row)
+    )
+    document = pages.parse(pdfs.make([content + left("Table 3: Fees", 72, 60)]))
+    assert not document.tables
+    assert "Item 2022 2023\nBerth 320 340\nMooring 45 50" in document.text
