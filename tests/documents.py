@@ -26,6 +26,7 @@ async def add_document(
     rooftop: int | None = None,
     kind: str = "",
     live: bool = True,
+    title: str = "A title",
 ) -> tuple[int, list[int]]:
     """The ids of a new document and of its chunks, one for each of `bodies`, in order.
 
@@ -35,7 +36,7 @@ async def add_document(
     worker, name = secrets.token_hex(16), f"{secrets.token_hex(8)}.txt"
     text = PAGE_BREAK.join(bodies)
     document = ParsedDocument(
-        MediaType.TEXT, "A title", (Page(0, "1", text, 0),), (Section((), 0, len(text)),)
+        MediaType.TEXT, title, (Page(0, "1", text, 0),), (Section((), 0, len(text)),)
     )
     spans = []
     start = 0

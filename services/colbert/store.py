@@ -26,7 +26,7 @@ where c.organization_id = %(organization)s and c.live and c.id = any(%(verify)s)
 """
 
 _BODIES = """
-select id, coalesce(nullif(reading, ''), body), rooftop_id from chunks
+select id, folio.encoded_text(heading, reading, body), rooftop_id from chunks
 where organization_id = %(organization)s and id = any(%(ids)s)
 order by id
 """

@@ -16,6 +16,8 @@ GAPS = ("", "\n", "\n\n")
 PAGE_BREAK = GAPS[2]
 # Share of pages with text below which a reader must be told.
 MIN_COVERAGE = 0.8
+# Of a title in front of each chunk; a longer one says no more, and takes the place of the text.
+ENCODED_TITLE_CHARS = 100
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def status(document: ParsedDocument, without_vector: int = 0) -> str:
 class ChunkSpan:
     """A window of a document's text. Pages are physical and both inclusive; `page_label` is page_start's.
 
-    `reading` is what rerankers read in place of the body where it is not empty: a row of a table with its heads. What
+    `reading` is what encoders read in place of the body where it is not empty: a row of a table with its heads. What
     is quoted is always the body.
     """
 
@@ -124,9 +126,10 @@ class ChunkSpan:
     token_count: int
     reading: str = ""
 
-    def indexed(self, text: str) -> str:
-        """What is embedded and searched of this chunk of the document's text."""
-        return self.reading or text[self.char_start : self.char_end]
+    def encoded(self, title: str, text: str) -> str:
+        """What the encoders read of this chunk of a document's text: the title, for the text of a page seldom says what
+        it is a page of, then the text or the reading. In the database: folio.encoded_text."""
+        return f"{title[:ENCODED_TITLE_CHARS]}\n{self.reading or text[self.char_start : self.char_end]}"
 
 
 @dataclass(frozen=True)

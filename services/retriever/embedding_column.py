@@ -27,7 +27,7 @@ BATCH = 64
 INDEX_POLL_S = 0.5
 
 _TAKE = sql.SQL("""
-select id, body from folio.chunks
+select id, folio.encoded_text(heading, reading, body) from folio.chunks
 where organization_id = %s and reading = '' and {column} is null and not (id = any(%s))
 order by id limit %s for update {wait}
 """)
@@ -125,7 +125,7 @@ async def _fill(admin_url: str, embedder: Embedder, column: str, organization_id
                 wait = sql.SQL("skip locked" if rows else "")
                 if not rows:
                     continue
-                vectors = await embedder.embed([reading for _, reading in rows])
+                vectors = await embedder.embed([text for _, text in rows])
                 for (identifier, _), vector in zip(rows, vectors, strict=True):
                     if not np.isfinite(vector).all():
                         skipped.append(identifier)

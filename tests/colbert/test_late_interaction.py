@@ -49,7 +49,7 @@ class TestIndexDocument:
         add_document: AddDocument,
     ) -> None:
         bodies = [f"Sentence number {n} of the manual." for n in range(40)] + [" "]
-        document, chunks = await add_document(acme.organization_id, bodies, live=False)
+        document, chunks = await add_document(acme.organization_id, bodies, live=False, title="")
         steps = [(done, 41, 0) for done in range(0, 41, 8)]
         assert await index(channel, document) == [*steps, (41, 41, 1)]
         assert await index(channel, document) == [(41, 41, 0)]
@@ -80,7 +80,7 @@ class TestIndexDocument:
 
         monkeypatch.setattr(service.parts.encoding, "documents", counted)
         steps = await asyncio.gather(*(index(channel, document) for _ in range(8)))
-        assert sorted(encoded) == sorted(BODIES)
+        assert sorted(encoded) == sorted(f"A title\n{body}" for body in BODIES)
         assert {step[-1] for step in steps} == {(len(BODIES), len(BODIES), 0)}
 
     async def test_another_tenants_document_is_unknown(

@@ -319,12 +319,13 @@ class TestByTexts:
 
 
 class TestByChunkId:
-    async def test_scores_are_those_of_the_texts(
+    async def test_scores_are_those_of_the_texts_behind_their_title(
         self, channel: grpc.aio.Channel, acme: Principal, add_document: AddDocument
     ) -> None:
         _, chunks = await add_document(acme.organization_id, BODIES)
         by_id = await rerank(channel, Request(text=QUESTION, chunk_ids=ids(*chunks)))
-        by_text = await rerank(channel, Request(text=QUESTION, texts=texts(*BODIES)))
+        titled = texts(*(f"A title\n{body}" for body in BODIES))
+        by_text = await rerank(channel, Request(text=QUESTION, texts=titled))
         assert [r.score for r in by_id.results] == pytest.approx(
             [r.score for r in by_text.results], abs=1e-3
         )

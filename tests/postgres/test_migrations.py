@@ -24,6 +24,7 @@ APPLIED = {
     "0006_steps.sql": "0cee54303e8893f58f9c781c18c65e02f3d6a79c4ff139e5a7795a6b4c6e34aa",
     "0007_reading.sql": "a1274e6d54de4e8a3a69f38c6436b61d4a5607122c1733a0060fafa3306f51bb",
     "0008_rows.sql": "0a5a5aa080c13d8b1af5b32e1918c4649fbf9ca233763f750146269703d65bd8",
+    "0009_encoded.sql": "42bf3f55f1afa868aa4add958e4d5aa153ed17fb972538dde230fc3cac5ae7bd",
 }
 
 

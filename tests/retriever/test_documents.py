@@ -49,10 +49,12 @@ def test_a_document_travels_as_it_is() -> None:
     assert wire.received_document(json.loads(json.dumps(message)), blob) == sent
 
 
-def test_a_chunk_is_indexed_by_its_reading() -> None:
+def test_a_chunk_is_encoded_behind_its_document_s_title() -> None:
     span = ChunkSpan(0, 0, 2, 4, 0, 0, "1", 1)
-    assert span.indexed("abcdef") == "cd"
-    assert ChunkSpan(0, 0, 2, 4, 0, 0, "1", 1, reading="Price: cd").indexed("abcdef") == "Price: cd"
+    assert span.encoded("Handbook", "abcdef") == "Handbook\ncd"
+    assert span.encoded("x" * 300, "abcdef") == "x" * 100 + "\ncd"
+    row = ChunkSpan(0, 0, 2, 4, 0, 0, "1", 1, reading="Price: cd")
+    assert row.encoded("Handbook", "abcdef") == "Handbook\nPrice: cd"
 
 
 coordinate = st.integers(0, places.FULL)

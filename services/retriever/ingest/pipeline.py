@@ -17,7 +17,7 @@ from folio.common.v1 import step_pb2
 from folio.formats import MediaType
 from services.postgres.pool import Connection, TenantPool, tenant
 from services.retriever import catalogue
-from services.retriever.documents import ChunkSpan, ParsedDocument
+from services.retriever.documents import ENCODED_TITLE_CHARS, ChunkSpan, ParsedDocument
 from services.retriever.embedders import Embedder, Vectors
 from services.retriever.ingest import claims, embedding_cache, staging
 from services.retriever.ingest.chunking import chunk, row_chunks
@@ -131,7 +131,9 @@ class Ingest:
         with self._report.step(step_pb2.STEP_EMBED, needed=True):
             text = document.text
             # Rows are found by their codes, and ranked by their token vectors: they have no vector.
-            vectors = await self._embed([span.indexed(text) for span in spans if not span.reading])
+            vectors = await self._embed(
+                [span.encoded(document.title, text) for span in spans if not span.reading]
+            )
         with self._report.step(step_pb2.STEP_STORE, needed=True):
             return await self._store(claim, upload, data, document, spans, section_tokens, vectors)
 
@@ -202,17 +204,20 @@ class Ingest:
         if document.is_scan:
             return [], [0] * len(document.sections), []
         settings = self._settings
-        size = min(settings.chunk_tokens, self._embedder.max_tokens - 2)
+        most = self._embedder.max_tokens - 2
+        title = self._embedder.offsets(document.title[:ENCODED_TITLE_CHARS])
+        limit = max(most - len(title), most // 2)
+        size = min(settings.chunk_tokens, limit)
         spans = chunk(
             document,
             self._embedder,
             size,
             min(settings.chunk_overlap, size // 2),
             settings.chunk_snap,
-            limit=self._embedder.max_tokens - 2,
+            limit=limit,
         )
         rows, left_out = row_chunks(
-            document, self._embedder, len(spans), settings.row_chunks, self._embedder.max_tokens - 2
+            document, self._embedder, len(spans), settings.row_chunks, limit
         )
         spans += rows
         warnings = (

@@ -192,7 +192,7 @@ def _chunk_rows(
 ) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     for span, vector in zip(spans, vectors, strict=True):
-        body, indexed = text[span.char_start : span.char_end], span.indexed(text)
+        body = text[span.char_start : span.char_end]
         path = document.sections[span.section].path
         heading = "\n".join([document.title, *path])
         usable = vector[0] == vector[0]
@@ -217,7 +217,7 @@ def _chunk_rows(
                 span.char_start,
                 span.char_end,
                 span.token_count,
-                text_sha256(indexed),
+                text_sha256(span.encoded(document.title, text)),
                 Vector(vector) if usable else None,
             )
         )

@@ -71,6 +71,24 @@ async def test_a_staged_version_is_invisible_until_published(caller: Caller) -> 
     assert hits[0].chunk.kind == "policy"
 
 
+async def test_the_database_and_the_retriever_encode_the_same_text(
+    caller: Caller, postgres: Postgres, tenant_id: int
+) -> None:
+    """Otherwise the encoder reads a chunk twice, and its vectors are of two texts."""
+    table = "\n\n| Part | Price |\n| --- | --- |\n| PX-1 | 3.50 |\n| PX-2 | 4.75 |\n"
+    await caller.ingest(LEAVE + table, "leave.md", title="Leave at the ferry: " + "é" * 120)
+    with psycopg.connect(postgres.admin_url) as connection:
+        rows = connection.execute(
+            "select folio.encoded_text(heading, reading, body), text_sha256, reading"
+            " from folio.chunks where organization_id = %s",
+            [tenant_id],
+        ).fetchall()
+    assert any(reading for _, _, reading in rows)
+    for text, digest, _ in rows:
+        assert text.startswith("Leave at the ferry: éé")
+        assert staging.text_sha256(text) == bytes(digest)
+
+
 async def test_publishing_twice_is_harmless(caller: Caller) -> None:
     result, _ = await caller.stage(LEAVE, "leave.md")
     await caller.publish(result)

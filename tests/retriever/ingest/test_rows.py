@@ -70,7 +70,7 @@ def test_row_chunks_are_slices_with_a_reading_of_their_own() -> None:
     chunks, left_out = row_chunks(document, Words(), len(windows), 1000, 50)
     assert left_out == 0
     assert [each.ordinal for each in chunks] == [1, 2]
-    assert chunks[0].indexed(document.text) == chunks[0].reading
+    assert chunks[0].encoded("Parts", document.text) == f"Parts\n{chunks[0].reading}"
     assert document.sections[chunks[0].section].path == ("Spare parts",)
     # A row that the embedder cannot read whole has no chunk of its own.
     assert row_chunks(document, Words(), 1, 1000, 5)[0] == []
