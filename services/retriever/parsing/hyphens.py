@@ -71,7 +71,7 @@ class Hyphens:
         if left is None or right is None or not right.group()[0].islower():
             return False
         first, second = left.group().casefold(), right.group().casefold()
-        last = re.split(f"[{_DASH}]", first)[-1]
+        last = re.split(f"[{_DASH}'\u2019]", first)[-1]
         count = self._words
         whole = count[first + second] + (count[last + second] if last != first else 0)
         apart = count[f"{first}-{second}"] + (count[f"{last}-{second}"] if last != first else 0)

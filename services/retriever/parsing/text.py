@@ -23,8 +23,10 @@ _NEWLINE = re.compile("\r\n|[\n-\r\x85\u2028]|(\u2029)")
 # What shapes letters stays.
 _UNSEEN = rf"(?:[{CONTROLS}{HIDDEN}]|{LONE_SURROGATE})"
 _LETTER = r"[^\W\d_]"
+# Behind a hyphen that stands for the rest of a word ("Haupt- und Nebenwege") nothing is joined.
+_CONJUNCTION = r"(?:und|oder|bzw|sowie|and|or|et|ou|og|och|eller)\b"
 _SPECIAL = re.compile(
-    rf"(?P<hyphen>(?<={_LETTER})[-\u2010]{_UNSEEN}*[ \t]*\r?\n[ \t\r]*(?={_LETTER})|{LINE_HYPHEN})"
+    rf"(?P<hyphen>(?<={_LETTER})[-\u2010]{_UNSEEN}*[ \t]*\r?\n[ \t\r]*(?!{_CONJUNCTION})(?={_LETTER})|{LINE_HYPHEN})"
     r"|(?P<leader>(?P<dot>[._\xb7])(?:[ \xa0]{0,2}(?P=dot)){3,})"
     r"|(?P<soft>\xad[ \t]*\r?\n[ \t]*)"
     rf"|(?P<space>{_UNSEEN}*(?:[^\S ]| (?=[{_SPACE}]|{_UNSEEN}))(?:[{_SPACE}]|{_UNSEEN})*)"
@@ -38,6 +40,8 @@ _KEPT_SPECIAL = re.compile(
     rf"(?P<blank>[^\S \t])|(?P<unseen>{_UNSEEN}+)|(?P<pair>[\ud800-\udbff][\udc00-\udfff])"
     r"|(?P<ligature>[\ufb00-\ufb06\ufb13-\ufb17\ufb50-\ufbb1\ufbd3-\ufd3d\ufd50-\ufdc7\ufe70-\ufefc])"
 )
+SUSPENDED = re.compile(_CONJUNCTION)
+"""At the beginning of a line: a hyphen in front of it stays where it is."""
 _BROKEN = re.compile(rf"[{CONTROLS}]|{LONE_SURROGATE}")
 _MARKS_PER_LETTER = (
     30  # Unicode's Stream-Safe Text Format (UAX 15): a run of marks never costs more than this.

@@ -57,6 +57,16 @@ def test_other_languages(around: str, broken: str, whole: str) -> None:
     assert decided(broken, around) == whole
 
 
+@pytest.mark.parametrize("parse", [plain.parse, markdown.parse])
+def test_a_hyphen_for_the_rest_of_a_word_is_not_joined(parse: Parser) -> None:
+    found = parse(
+        "Die Haupt-\nund Nebenwege, die Süd-\noder Nordtür, long-\nand short-term.".encode()
+    )
+    assert "Haupt-\nund" in found.text
+    assert "Süd-\noder" in found.text
+    assert "long-\nand" in found.text
+
+
 def test_the_document_has_the_first_word() -> None:
     assert decided("part~time", f"{ENGLISH}A parttime job. ") == "parttime"
     assert decided("depart~ment", f"{ENGLISH}The depart-ment. ") == "depart-ment"

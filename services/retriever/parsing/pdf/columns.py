@@ -23,6 +23,10 @@ _DEEPEST = 12
 _APART = 1.35  # Times the usual distance of lines: another group of lines.
 _ACROSS = 0.4  # Of neighbours across a gutter: the least share drawn one after the other where rows were drawn.
 _LETTERS = 0.6  # Of the characters: with fewer it is figures.
+_RIVER_ROWS = 3
+_RIVER_LEADING = (
+    0.6  # Of the size: the most between two lines of a paragraph, without what letters take.
+)
 _MARGIN = 0.1  # Of the page's height: where running heads and feet are.
 _INFINITE = float("inf")
 
@@ -75,15 +79,18 @@ class _Cutter:
         size = median(segment.size for segment in segments) or 1.0
         found: list[Block] = []
         running: list[Segment] = []
-        for zone in self._zones(_bands(segments), size):
+        zones = self._zones(_bands(segments), size)
+        for at, zone in enumerate(zones):
             above, groups, below = self._columns(zone)
+            if len(groups) > 1 and _is_river(zone, zones[max(0, at - 1) : at + 2]):
+                above, groups, below = zone.segments, [], []
             running += above
             if len(groups) > 1:
                 if running:
                     found.append(_leaf(running))
-                for at, group in enumerate(groups):
+                for place, group in enumerate(groups):
                     inner = self.cut(group, depth + 1)
-                    inner[0].continues = at > 0
+                    inner[0].continues = place > 0
                     found += inner
                 running = below
         if running:
@@ -197,6 +204,20 @@ class _Column:
             return len(whole) >= 5 * lines
         return sum(len(text.split()) for text in self.texts) >= 2 * lines
 
+    def runs_past(self, other: "_Column") -> bool:
+        """Whether each line of the other column stands beside one that goes on from the line above it: no name does
+        that stands beside its meaning."""
+        if len(other.rows) < 2 or other.letters() < _LETTERS:
+            return False
+        beside = [a for a, _ in _neighbours(self, other)]
+        on = {
+            id(segment)
+            for at, (above, below) in enumerate(pairwise(self.rows))
+            if self._goes_on(above, self.texts[at], self.texts[at + 1])
+            for segment in below
+        }
+        return len(beside) == len(other.rows) and all(id(segment) in on for segment in beside)
+
     def groups(self) -> list[list[Row]]:
         """Rows with the usual distance between them."""
         steps = [below[0].baseline - above[0].baseline for above, below in pairwise(self.rows)]
@@ -217,6 +238,27 @@ class _Column:
         # Scripts without capitals: a full line.
         full = max(segment.x1 for segment in row) - row[0].x0 > 0.8 * (self.x1 - self.x0)
         return full and following[0].isalpha() and not following[0].isupper()
+
+
+def _is_river(zone: _Zone, around: Sequence[_Zone]) -> bool:
+    """Whether a strip between columns is wide gaps between words, below each other in a few lines of a justified
+    paragraph: the lines beside these are as wide, follow as closely and have no strip."""
+    found = rows(zone.segments)
+    if len(found) > _RIVER_ROWS:
+        return False
+    size = max(segment.size for segment in zone.segments)
+    if any(b.number - a.number != 1 for row in found for a, b in pairwise(row)):
+        return False
+    top, bottom = min(s.y0 for s in zone.segments), max(s.y1 for s in zone.segments)
+    for other in around:
+        distance = max(
+            top - max(s.y1 for s in other.segments), min(s.y0 for s in other.segments) - bottom
+        )
+        if other is zone or other.gutters() or distance > _RIVER_LEADING * size:
+            continue
+        if abs(other.x0 - zone.x0) < 0.2 * size and abs(other.x1 - zone.x1) < 0.2 * size:
+            return True
+    return False
 
 
 def _merged(group: Sequence[_Column]) -> _Column:
@@ -259,7 +301,7 @@ def _apart(group: Sequence[_Column], column: _Column) -> bool:
         return True
     text, other = (left, column) if left.is_prose() else (column, left)
     # Notes beside a text.
-    return text.is_prose() and other.is_notes()
+    return text.is_prose() and (other.is_notes() or text.runs_past(other))
 
 
 def _paired(left: _Column, right: _Column) -> list[list[Segment]]:

@@ -29,7 +29,7 @@ from services.retriever.parsing.pdf.grids import Grid
 from services.retriever.parsing.pdf.notes import Note
 from services.retriever.parsing.pdf.rules import Rules
 from services.retriever.parsing.pdf.segments import HYPHEN
-from services.retriever.parsing.text import LINE_HYPHEN, clean, position
+from services.retriever.parsing.text import LINE_HYPHEN, SUSPENDED, clean, position
 from services.retriever.places import FULL
 
 
@@ -169,7 +169,7 @@ class _Raw:
         """Lines in their order."""
         for at, line in enumerate(lines):
             if at:
-                self._break(line.begins)
+                self._break(line.begins, line.row[0].text)
             if line.area >= 0:
                 self._table(self._grids[line.area])
                 continue
@@ -271,11 +271,12 @@ class _Raw:
             found.append(Table(start, end, grid.head_rows, grid.head_columns, cells))
         return tuple(found)
 
-    def _break(self, paragraph: bool) -> None:
+    def _break(self, paragraph: bool, following: str) -> None:
         """Ends a line. A hyphen at its end and the line's end are one character, if a word may go on."""
         if self._chars and self._chars[-1] == HYPHEN:
-            self._chars[-1] = "-" if paragraph else LINE_HYPHEN
-            if not paragraph:
+            goes_on = not paragraph and SUSPENDED.match(following) is None
+            self._chars[-1] = LINE_HYPHEN if goes_on else "-"
+            if goes_on:
                 return
         end = "\n\n" if paragraph else "\n"
         self._chars.extend(end)

@@ -226,3 +226,35 @@ def test_a_part_that_somebody_else_reads_keeps_its_place() -> None:
     lines = layout.lines(found, taken, [area])
     assert [line.area for line in lines] == [-1, 0, -1, -1]
     assert all(line.begins for line in lines)
+
+
+def test_wide_gaps_below_each_other_in_a_justified_paragraph_are_no_gutter() -> None:
+    # The words' own widths, so that the lines end at one edge.
+    lines: list[list[tuple[str, float]]] = [
+        [("Visitors may enter the", 72)],
+        [("and the", 72), ("in the", 158.1)],
+        [("gate is", 72), ("for all", 155.0)],
+        [("morning until the gate", 72)],
+    ]
+    drawn = [text(words, x, 700 - 14 * at) for at, line in enumerate(lines) for words, x in line]
+    assert "\nand the in the\ngate is for all\n" in read(*drawn)
+
+
+@pytest.mark.parametrize("x", [72, 400], ids=["left", "right"])
+def test_words_beside_a_running_sentence_do_not_cut_it(x: float) -> None:
+    lines = [
+        "The ferry leaves at seven in the",
+        "morning and comes back at noon on",
+        "all days of the week on which the",
+        "sea is calm enough for the crew.",
+        *LEFT[2:],
+    ]
+    drawn = []
+    for at, line in enumerate(lines):
+        note = {1: "Opening", 2: "hours"}.get(at)
+        beside = [text(note, x, 700 - 14 * at, 8)] if note and x < 100 else []
+        behind = [text(note, x, 700 - 14 * at, 8)] if note and x > 100 else []
+        drawn += [*beside, text(line, 150, 700 - 14 * at), *behind]
+    found = read(*drawn)
+    assert "\n".join(lines) in found
+    assert "Opening\nhours" in found
