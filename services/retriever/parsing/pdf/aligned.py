@@ -2,30 +2,29 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 
-from services.retriever.parsing.pdf import column_heads
+from services.retriever.parsing.pdf import body, column_heads
+from services.retriever.parsing.pdf.body import Line
 from services.retriever.parsing.pdf.column_heads import Column, Head, Unsure
 from services.retriever.parsing.pdf.grids import Grid, GridCell, cell_of
 from services.retriever.parsing.pdf.rules import Rules
-from services.retriever.parsing.pdf.words import YEAR, Piece, Row, Word, is_figure
+from services.retriever.parsing.pdf.words import (
+    YEAR,
+    Piece,
+    Row,
+    Word,
+    is_figure,
+    is_leader,
+    is_money,
+)
 
 MAX_COLUMNS = 40
 _MAX_HEAD_ROWS = 9
-
-
-@dataclass
-class _Line:
-    """A row of the body: its name, and a piece for some of the columns."""
-
-    label: list[Word]
-    cells: dict[int, Piece]
-    rows: list[Row]
-    left: float
-    title: bool = False
-    extra: dict[int, list[Word]] = field(default_factory=dict)
+_MANY_PAGES = 8
+# Of the size of the figures: a wider gap, or larger letters, and what is above is no head of the table.
+_HEAD_GAP, _HEADING = 1.2, 1.2
 
 
 def find(rows: Sequence[Row], rules: Rules) -> list[Grid]:
@@ -103,15 +102,15 @@ def _crosses(row: Row, left: float) -> bool:
 
 
 def _table(rows: Sequence[Row], start: int, first: int, last: int, rules: Rules) -> Grid | None:
-    body = rows[first:last]
-    data = [row for row in body if _is_data(row)]
+    inner = rows[first:last]
+    data = [row for row in inner if _is_data(row)]
     if len(data) < 2:
         return None
     columns = _columns(data)
     if not columns:
         return None
     edge = min(column.outer_left for column in columns)
-    lines = _lines(body, columns, edge)
+    lines = body.lines(inner, columns, edge)
     figures = [line for line in lines if line.cells]
     named = [line for line in figures if line.label]
     if len(figures) < 2 or len(named) < 0.6 * len(figures):
@@ -122,11 +121,12 @@ def _table(rows: Sequence[Row], start: int, first: int, last: int, rules: Rules)
     _plausible(figures, columns)
     left = min(line.left for line in named)
     size = median(row.size for row in data)
-    head_from, head_to = _above(rows, start, first, columns, left, edge, size)
+    usual = median(max(0.0, below.top - above.bottom) for above, below in pairwise(inner))
+    head_from, head_to = _above(rows, start, first, columns, left, edge, size, usual)
     heads, stub, skipped = column_heads.find(
         rows[head_from:head_to], columns, left, edge, rules, rows[first].top
     )
-    lines = _lines(rows[head_to:last], columns, edge)
+    lines = body.lines(rows[head_to:last], columns, edge)
     if heads and not column_heads.tell_apart(heads, _percents(figures, len(columns))):
         raise Unsure
     if not heads and len(columns) == 1 and not _stands_alone(figures):
@@ -179,116 +179,7 @@ def _overlapping(pieces: Sequence[Piece]) -> list[Column]:
     return columns
 
 
-def _lines(body: Sequence[Row], columns: Sequence[Column], edge: float) -> list[_Line]:
-    """The body's rows, names over several lines put together."""
-    lines: list[_Line] = []
-    for row in body:
-        label: list[Word] = []
-        cells: dict[int, Piece] = {}
-        for piece in row.pieces:
-            hit = [
-                i
-                for i, c in enumerate(columns)
-                if c.overlap(piece.outer_left, piece.outer_right) > 0
-            ]
-            if not hit and piece.right <= edge + 1:
-                label += piece.all
-            elif (
-                piece is row.pieces[0] and piece.left < edge - 2 * piece.size and not piece.is_value
-            ):
-                # A name may run into the columns where its row has nothing else: a title.
-                if len(row.pieces) > 1 and any(columns[i].left < piece.right for i in hit):
-                    raise Unsure
-                label += piece.all
-            elif len(hit) == 1 and hit[0] not in cells:
-                cells[hit[0]] = piece
-            elif not hit and not is_figure(piece.text) and not any(c.isalnum() for c in piece.text):
-                continue  # A mark beside the columns.
-            else:
-                raise Unsure
-        if cells and not any(piece.is_value for piece in cells.values()):
-            raise Unsure
-        left = label[0].left if label else 0.0
-        lines.append(_Line(label, cells, [row], left, title=bool(label) and not cells))
-    limit = max((line.label[-1].right for line in lines if line.label), default=0.0)
-    return _joined(lines, limit)
-
-
-def _joined(lines: list[_Line], limit: float) -> list[_Line]:
-    """Names that go on over lines: "Shares issued and" / "outstanding  441"."""
-    found: list[_Line] = []
-    for line in _around(lines):
-        above = found[-1] if found else None
-        if above is not None and line.label and above.label and _goes_on(above, line, limit):
-            if above.title:
-                found[-1] = _Line(
-                    [*above.label, *line.label],
-                    line.cells,
-                    [*above.rows, *line.rows],
-                    above.left,
-                    title=line.title,
-                )
-                continue
-            if line.title:
-                above.label += line.label
-                above.rows += line.rows
-                continue
-        found.append(line)
-    return found
-
-
-def _around(lines: list[_Line]) -> list[_Line]:
-    """A name on two lines with its figures between them: the figures stand in the middle of its height."""
-    found: list[_Line] = []
-    at = 0
-    while at < len(lines):
-        line = lines[at]
-        if (
-            0 < at < len(lines) - 1
-            and found
-            and not line.label
-            and found[-1].title
-            and lines[at + 1].title
-            and line.rows[0].middle < found[-1].rows[-1].bottom + 0.3 * line.rows[0].size
-            and line.rows[0].middle > lines[at + 1].rows[0].top - 0.3 * line.rows[0].size
-        ):
-            above, below = found.pop(), lines[at + 1]
-            found.append(
-                _Line(
-                    [*above.label, *below.label],
-                    line.cells,
-                    [*above.rows, *line.rows, *below.rows],
-                    above.left,
-                )
-            )
-            at += 1
-        else:
-            found.append(line)
-        at += 1
-    return found
-
-
-def _goes_on(above: _Line, line: _Line, limit: float) -> bool:
-    """Whether a name goes on in the next line; the one or the other has no figures."""
-    last, first = above.label[-1], line.label[0]
-    gap = line.rows[0].top - above.rows[-1].bottom
-    if gap > 0.6 * first.size or abs(first.size - last.size) > 0.15 * first.size:
-        return False
-    if not (above.title or line.title) or above.label[-1].text.endswith(":"):
-        return False
-    if first.text[0].islower():
-        return True
-    open_end = last.text.endswith((",", "-", "\u2014", "("))
-    if above.title and open_end and not YEAR.fullmatch(first.text):
-        return True
-    # It had no room for the next word, and stands like the line it follows.
-    full = last.right + 0.25 * first.size + (first.right - first.left) > limit + 0.5 * first.size
-    return (
-        full and above.title and last.bold == first.bold and not above.label[-1].text.endswith(".")
-    )
-
-
-def _plausible(figures: Sequence[_Line], columns: Sequence[Column]) -> None:
+def _plausible(figures: Sequence[Line], columns: Sequence[Column]) -> None:
     """Raises where the figures are thin or the rows are prose."""
     filled = sum(len(line.cells) for line in figures)
     if filled < 0.4 * len(figures) * len(columns):
@@ -296,13 +187,16 @@ def _plausible(figures: Sequence[_Line], columns: Sequence[Column]) -> None:
     pieces = [piece for line in figures for piece in line.cells.values()]
     if sum(any(char.isalnum() for char in piece.text) for piece in pieces) < 0.5 * len(pieces):
         raise Unsure
-    if len(columns) == 1 and _are_pages(pieces):
+    if _are_contents(figures):
+        raise Unsure
+    # Names apart from one another beside the figures: columns of words whose lines nobody tells apart.
+    if sum(line.parts > 1 for line in figures) > 0.3 * len(figures):
         raise Unsure
     names = [line.label for line in figures if line.label]
     if median(len(name) for name in names) > 18:
         raise Unsure
     # Figures for names: half of a table, cut where its other half begins.
-    plain = [len(n) == 1 and is_figure(n[0].text) and not YEAR.fullmatch(n[0].text) for n in names]
+    plain = [_is_value(name) for name in names]
     if sum(plain) > 0.5 * len(plain):
         raise Unsure
     # Lines of a text beside figures go on in lower case, or are set in another size.
@@ -314,16 +208,30 @@ def _plausible(figures: Sequence[_Line], columns: Sequence[Column]) -> None:
         raise Unsure
 
 
-def _are_pages(pieces: Sequence[Piece]) -> bool:
-    """Whole numbers that never fall: the pages of a table of contents."""
-    texts = [piece.text for piece in pieces]
-    if not all(text.isdigit() for text in texts):
+def _is_value(name: Sequence[Word]) -> bool:
+    words = [word.text for word in name if not is_money(word.text)]
+    return len(words) == 1 and is_figure(words[0]) and not YEAR.fullmatch(words[0])
+
+
+def _are_contents(figures: Sequence[Line]) -> bool:
+    """Names and the pages they are on: whole numbers that never fall, or that dots lead to."""
+    cells = [[piece for piece in line.cells.values() if piece.is_value] for line in figures]
+    if any(len(pieces) != 1 for pieces in cells):
         return False
-    numbers = [int(text) for text in texts]
-    return numbers == sorted(numbers) and len(set(numbers)) > 0.6 * len(numbers)
+    pieces = [piece for (piece,) in cells]
+    if not all(piece.text.isdigit() and len(piece.all) == 1 for piece in pieces):
+        return False
+    led = sum(
+        any(is_leader(word.text) for row in line.rows for word in row.words) for line in figures
+    )
+    if led > 0.5 * len(figures):
+        return True
+    numbers = [int(piece.text) for piece in pieces]
+    various = len(set(numbers)) > 0.6 * len(numbers) or len(numbers) >= _MANY_PAGES
+    return numbers == sorted(numbers) and various
 
 
-def _percents(figures: Sequence[_Line], columns: int) -> list[bool]:
+def _percents(figures: Sequence[Line], columns: int) -> list[bool]:
     """Which columns hold percentages: beside its change, a figure's change in percent may share its head."""
     found = []
     for column in range(columns):
@@ -333,7 +241,7 @@ def _percents(figures: Sequence[_Line], columns: int) -> list[bool]:
     return found
 
 
-def _stands_alone(figures: Sequence[_Line]) -> bool:
+def _stands_alone(figures: Sequence[Line]) -> bool:
     """One column of sums without a head: names and amounts. Not a table of contents, whose numbers are pages."""
     if len(figures) < 3:
         return False
@@ -355,26 +263,31 @@ def _above(
     left: float,
     edge: float,
     size: float,
+    usual: float,
 ) -> tuple[int, int]:
-    """The rows of the heads: from the last prose or a wide gap, down to the last that stands over a column. Names
-    between the heads and the figures are titles of rows."""
+    """The rows of the heads: from the last prose, heading or wide gap (`usual` is that of the body), down to the last
+    that stands over a column. Names between the heads and the figures are titles of rows."""
+
+    def is_over(index: int) -> bool:
+        return any(
+            piece.right > edge or column_heads.columns_under(piece, columns)
+            for piece in rows[index].pieces
+        )
+
     at = first
+    headed = False
     while at > start and first - at < _MAX_HEAD_ROWS:
         row = rows[at - 1]
         gap = rows[at].top - row.bottom
-        if gap > 2.6 * size:
+        if gap > 2.6 * size or row.size > _HEADING * size:
+            break
+        headed = headed or (at < first and is_over(at))
+        if headed and gap > max(_HEAD_GAP * size, 1.6 * usual):
             break
         if _is_data(row) or _is_prose(row, left, edge, size):
             break
         at -= 1
-    over = [
-        index
-        for index in range(at, first)
-        if any(
-            piece.right > edge or column_heads.columns_under(piece, columns)
-            for piece in rows[index].pieces
-        )
-    ]
+    over = [index for index in range(at, first) if is_over(index)]
     if not over:
         titled = (
             first - 1
@@ -399,7 +312,7 @@ def _grid(
     rows: Sequence[Row],
     heads: Sequence[Head],
     stub: Sequence[Word],
-    lines: Sequence[_Line],
+    lines: Sequence[Line],
     columns: Sequence[Column],
 ) -> Grid:
     levels = 1 + max((head.level for head in heads), default=-1)

@@ -88,7 +88,8 @@ def find(
 
 
 def tell_apart(heads: Sequence[Head], percents: Sequence[bool]) -> bool:
-    """Whether every column has a head, and no two have the same ones, unless one of the two is of percentages."""
+    """Whether every column has a head, and no two have the same ones, unless one of the two is of percentages. Two
+    heads of the same words tell columns of percentages apart, for they follow what they are of, but no others."""
     over = [
         tuple(
             at
@@ -97,7 +98,16 @@ def tell_apart(heads: Sequence[Head], percents: Sequence[bool]) -> bool:
         )
         for column in range(len(percents))
     ]
-    return all(over) and len(set(zip(over, percents, strict=True))) == len(percents)
+    said = [
+        tuple(tuple(word.text for word in heads[at].words) for at in column)
+        for column, percent in zip(over, percents, strict=True)
+        if not percent
+    ]
+    return (
+        all(over)
+        and len(set(zip(over, percents, strict=True))) == len(percents)
+        and len(set(said)) == len(said)
+    )
 
 
 def _is_caption(row: Row, columns: Sequence[Column], left: float) -> bool:

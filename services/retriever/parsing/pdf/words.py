@@ -149,6 +149,11 @@ def is_money(text: str) -> bool:
     return _MONEY.fullmatch(text) is not None
 
 
+def is_leader(text: str) -> bool:
+    """Whether a word is dots that lead to a figure."""
+    return len(text) > 1 and _LEADER.fullmatch(text) is not None
+
+
 def is_tail(text: str) -> bool:
     """Whether a word is a percent sign, or what closes a figure."""
     return _TAIL.fullmatch(text) is not None and not text[0].isalnum()

@@ -315,3 +315,92 @@ def test_sideways_figures_are_no_rows_of_single_letters() -> None:
     document = pages.parse(pdfs.make([content + left("Table 3: Fees", 72, 60)]))
     assert not document.tables
     assert "Item 2022 2023\nBerth 320 340\nMooring 45 50" in document.text
+
+
+def _parts_list(top: float) -> bytes:
+    """Names, codes and prices under heads."""
+    rows = [
+        ("Spare part", "Number", "Price"),
+        ("Gasket set", "GK-32", "7.00"),
+        ("Bearing set", "BB-25", "22.00"),
+    ]
+    return b"".join(
+        left(name, 60, top - 16 * at)
+        + left(code, 300, top - 16 * at)
+        + left(price, 450, top - 16 * at)
+        for at, (name, code, price) in enumerate(rows)
+    )
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        left("A Catalogue of 2025", 420, 729, 8),
+        left("4 Spare parts", 60, 735, 20) + left("4.1 Prices", 60, 715, 13),
+        b"".join(
+            left(name, 60, 793 - 16 * at) + left(value, 300, 793 - 16 * at)
+            for at, (name, value) in enumerate(
+                [("Motor", "2.2 kW"), ("Hose", "2 inch"), ("Weight", "31 kg"), ("Colour", "blue")]
+            )
+        ),
+    ],
+    ids=["running head", "headings", "another list"],
+)
+def test_what_stands_apart_above_the_heads_is_no_head(above: bytes) -> None:
+    [(grid, cells)] = found(above + _parts_list(700))
+    assert (grid.rows, grid.head_rows) == (3, 1)
+    assert [cells[0, column] for column in range(3)] == ["Spare part", "Number", "Price"]
+    assert [cells[1, column] for column in range(3)] == ["Gasket set", "GK-32", "7.00"]
+
+
+_CHAPTERS = [
+    ("Contents", "i"),
+    ("1 Starting", "1"),
+    ("1.1 Who can help", "1"),
+    ("1.2 Trial", "1"),
+    ("2 Money", "2"),
+    ("2.1 Travel", "2"),
+    ("2.2 Meals", "2"),
+    ("3 Tasks", "3"),
+    ("3.1 Homework", "3"),
+]
+
+
+@pytest.mark.parametrize("dots", ["", "." * 60], ids=["bare", "dots"])
+def test_a_list_of_contents_is_no_table(dots: str) -> None:
+    content = left("A Handbook", 430, 725, 8)
+    for at, (title, page) in enumerate(_CHAPTERS):
+        y = 700 - 13 * at
+        content += left(title, 60, y) + left(dots, 180, y) + right(page, 500, y)
+    assert found(content) == []
+    text = _parsed(content).text
+    assert "2.1 Travel" in text
+    assert " | " not in text
+
+
+def test_columns_of_words_without_a_common_line_are_no_names() -> None:
+    content = left("Rank", 60, 700) + left("What", 90, 700) + left("Where", 250, 700)
+    content += left("Crates", 450, 700)
+    for at, (what, where) in enumerate(
+        [("Registers of the harbour", "Room A"), ("Deeds", "Room C")]
+    ):
+        y = 680 - 30 * at
+        content += left(str(at + 1), 60, y) + left(where, 250, y) + right(str(9 - at), 480, y)
+        content += left(what, 90, y if at else y + 6)
+    assert all((0, 2) in cells for _, cells in found(content))
+
+
+def test_columns_whose_heads_say_the_same_are_no_table() -> None:
+    content = b""
+    for at, (name, *values) in enumerate([("", "2022", "2021", "2022", "2021"), *_TWICE]):
+        content += left(name, 60, 700 - 14 * at)
+        for column, value in enumerate(values):
+            content += right(value, 300 + 70 * column, 700 - 14 * at)
+    assert found(content) == []
+
+
+_TWICE = [
+    ("Sales", "5,877", "4,021", "2,917", "1,028"),
+    ("Costs", "3,212", "3,104", "1,655", "1,470"),
+    ("Profit", "2,665", "917", "1,262", "558"),
+]
