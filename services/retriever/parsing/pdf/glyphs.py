@@ -71,6 +71,27 @@ class Glyphs:
         left, bottom, right, top = self.boxes[4 * index : 4 * index + 4]
         return left, bottom, right, top
 
+    def shown(self) -> tuple[list[float], list[float], list[float], list[float]]:
+        """Left, top, right and bottom of every character in points on the page as it is shown."""
+        frame, boxes = self.frame, self.boxes
+        x0, x1 = ([x - frame.left for x in boxes[at::4]] for at in (0, 2))
+        y0, y1 = ([y - frame.bottom for y in boxes[at::4]] for at in (1, 3))
+        width, height = frame.right - frame.left, frame.top - frame.bottom
+        match frame.rotation:
+            case 90:
+                return y0, x0, y1, x1
+            case 180:
+                return [width - x for x in x1], y0, [width - x for x in x0], y1
+            case 270:
+                return (
+                    [height - y for y in y1],
+                    [width - x for x in x1],
+                    [height - y for y in y0],
+                    [width - x for x in x0],
+                )
+            case _:
+                return x0, [height - y for y in y1], x1, [height - y for y in y0]
+
 
 def frame_of(page: pdfium.PdfPage) -> Frame:
     """The visible part of the page."""

@@ -49,6 +49,13 @@ def find(page: pdfium.PdfPage, glyphs: Glyphs) -> Hidden:
 
 def _mark_off_page(glyphs: Glyphs, flags: bytearray) -> None:
     frame, boxes = glyphs.frame, glyphs.boxes
+    if boxes and (
+        min(boxes[2::4]) >= frame.left
+        and max(boxes[0::4]) <= frame.right
+        and min(boxes[3::4]) >= frame.bottom
+        and max(boxes[1::4]) <= frame.top
+    ):
+        return  # As on nearly all pages.
     for index, char in enumerate(glyphs.chars):
         if char <= " ":
             continue

@@ -8,6 +8,7 @@ count: codes, part numbers and tables of figures are no cipher.
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 
 from services.retriever.parsing.pdf import letter_pairs
 
@@ -42,17 +43,23 @@ _IDEOGRAPH = re.compile(r"[\u3400-\u9fff]")
 def is_legible(text: str, drawn: Iterable[str]) -> bool:
     """Whether a page's text can be what it shows. `drawn` are its characters before control characters left it."""
     solid = [char for char in drawn if not char.isspace()]
-    broken = sum(_is_broken(char) for char in solid)
+    broken = sum(map(_is_broken, solid))
     if len(solid) >= _LEAST_BROKEN and broken > _BROKEN * len(solid):
         return False
     shown = [char for char in solid[:_MOST_CHARS] if not _is_broken(char)]
-    written = sum(char.isalnum() or unicodedata.category(char)[0] == "M" for char in shown)
+    written = sum(map(_is_writing, shown))
     if len(shown) >= _LEAST_CHARS and written < min(_WRITING * len(shown), _LEAST_WRITING):
         return False
     text = text[:_MOST_CHARS]
     return _has_common_pairs(text) and _has_common_ideographs(text)
 
 
+@lru_cache(10_000)
+def _is_writing(char: str) -> bool:
+    return char.isalnum() or unicodedata.category(char)[0] == "M"
+
+
+@lru_cache(10_000)
 def _is_broken(char: str) -> bool:
     return unicodedata.category(char) in ("Cc", "Cn", "Co", "Cs") or char == "\ufffd"
 
@@ -104,7 +111,8 @@ def _is_address(word: str) -> bool:
 def _folded(words: Iterable[str]) -> str:
     """In small letters without accents; Arabic without its vowels."""
     joined = unicodedata.normalize("NFD", " ".join(words).casefold())
-    return "".join(char for char in joined if not unicodedata.combining(char))
+    marks = [char for char in set(joined) if unicodedata.combining(char)]
+    return joined.translate(dict.fromkeys(map(ord, marks))) if marks else joined
 
 
 def _has_common_ideographs(text: str) -> bool:

@@ -220,12 +220,13 @@ class _Raw:
         if self._addresses:
             self._link()
         cleaned = clean("".join(self._chars), line_hyphens=True)
-        places = self._places()
         sources = [self._sources[index] for index in cleaned.sources]
+        inked = [
+            source if char > " " else -1 for source, char in zip(sources, cleaned.text, strict=True)
+        ]
         boxes = array("H", bytes(8 * len(sources)))
-        for at, (source, char) in enumerate(zip(sources, cleaned.text, strict=True)):
-            if source >= 0 and char > " ":
-                boxes[4 * at : 4 * at + 4] = places[4 * source : 4 * source + 4]
+        for at, column in enumerate(self._places()):
+            boxes[at::4] = array("H", map(column.__getitem__, inked))
         lines = []
         for start, end, line, ends in self._lines:
             start, end = position(cleaned.sources, start), position(cleaned.sources, end)
@@ -255,7 +256,9 @@ class _Raw:
             dropped=cleaned.dropped,
             tables=self._placed_tables(cleaned.sources),
             uncertain=tuple(
-                _spans(at for at, source in enumerate(sources) if source in self._glyphs.uncertain)
+                _spans(at for at, source in enumerate(sources) if source in uncertain)
+                if (uncertain := self._glyphs.uncertain)
+                else ()
             ),
         )
 
@@ -282,27 +285,15 @@ class _Raw:
         self._chars.extend(end)
         self._sources.extend([-1] * len(end))
 
-    def _places(self) -> "array[int]":
-        """The boxes of all glyphs as fractions of the shown page."""
-        frame, boxes = self._glyphs.frame, self._glyphs.boxes
-        across = FULL / (frame.right - frame.left)
-        up = FULL / (frame.top - frame.bottom)
-        x0 = _parts(boxes[0::4], frame.left, across)
-        y0 = _parts(boxes[1::4], frame.bottom, up)
-        x1 = _parts(boxes[2::4], frame.left, across)
-        y1 = _parts(boxes[3::4], frame.bottom, up)
-        match frame.rotation:
-            case 90:
-                columns = y0, x0, y1, x1
-            case 180:
-                columns = _mirrored(x1), y0, _mirrored(x0), y1
-            case 270:
-                columns = _mirrored(y1), _mirrored(x1), _mirrored(y0), _mirrored(x0)
-            case _:
-                columns = x0, _mirrored(y1), x1, _mirrored(y0)
-        found = array("H", bytes(2 * len(boxes)))
-        for at, column in enumerate(columns):
-            found[at::4] = array("H", column)
+    def _places(self) -> list[list[int]]:
+        """The boxes of all glyphs as fractions of the shown page, a column for each side; zeros at its end, for -1."""
+        width, height = self._glyphs.frame.size
+        found = []
+        for column, size in zip(self._glyphs.shown(), (width, height, width, height), strict=True):
+            scale = FULL / size
+            if column and (min(column) < 0 or max(column) > size):
+                column = [min(max(value, 0.0), size) for value in column]
+            found.append([*(int(value * scale + 0.5) for value in column), 0])
         return found
 
 
@@ -346,7 +337,3 @@ def _spans(indices: Iterable[int]) -> Iterator[tuple[int, int]]:
 def _parts(values: Iterable[float], start: float, scale: float) -> list[int]:
     scaled = [int((value - start) * scale + 0.5) for value in values]
     return [0 if part < 0 else FULL if part > FULL else part for part in scaled]
-
-
-def _mirrored(column: list[int]) -> list[int]:
-    return [FULL - value for value in column]

@@ -5,8 +5,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
-from typing import NamedTuple
 
 from services.retriever.parsing.pdf.glyphs import Glyphs
 from services.retriever.parsing.pdf.rules import Rules
@@ -162,90 +160,90 @@ def is_tail(text: str) -> bool:
 def words_of(glyphs: Glyphs, unseen: Sequence[int]) -> list[Word]:
     """The visible words of a page that stand upright on it as it is shown, in pdfium's order; dots that lead to a
     figure are words of their own."""
-    width, height = glyphs.frame.size
-    upright = glyphs.frame.rotation // 90 % 4
-    found: list[Word] = []
-    letters: list[_Letter] = []
-    styles = iter(glyphs.runs)
-    run = next(styles, None)
-    for index, char in enumerate(glyphs.chars):
-        while run is not None and index >= run[1]:
-            run = next(styles, None)
-        seen = (char > " " and char != "\xa0") or char == HYPHEN
-        if not seen or unseen[index] or glyphs.turns[index] != upright:
-            found += _words(letters)
-            letters = []
-            continue
-        shown = glyphs.frame.shown(glyphs.box(index))
-        left, right = shown.left * width, shown.right * width
-        top, bottom = shown.top * height, shown.bottom * height
-        if right <= left or bottom <= top:
-            found += _words(letters)
-            letters = []
-            continue
-        style = run[2] if run is not None and index >= run[0] else None
-        size = style.size if style and style.size > 0 else (bottom - top) * 0.85
-        letter = _Letter(
-            "-" if char == HYPHEN else char,
-            left,
-            top,
-            right,
-            bottom,
-            size,
-            bool(style and style.bold),
-            index,
+    return _Letters(glyphs).words(unseen)
+
+
+class _Letters:
+    """The letters of a page. There are thousands, so little is called for each."""
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        self._chars = glyphs.chars
+        self._turns, self._upright = glyphs.turns, glyphs.frame.rotation // 90 % 4
+        self._lefts, self._tops, self._rights, self._bottoms = glyphs.shown()
+        self._sizes = [0.0] * len(glyphs.chars)
+        self._bold = bytearray(len(glyphs.chars))
+        for start, end, style in glyphs.runs:
+            self._sizes[start:end] = [style.size] * (end - start)
+            if style.bold:
+                self._bold[start:end] = b"\1" * (end - start)
+
+    def words(self, unseen: Sequence[int]) -> list[Word]:
+        sizes, turns, upright = self._sizes, self._turns, self._upright
+        found: list[Word] = []
+        start = -1  # Of the word that is being read.
+        last_right = last_size = last_top = last_bottom = 0.0
+        places = zip(self._lefts, self._tops, self._rights, self._bottoms, strict=True)
+        for index, (char, (left, top, right, bottom)) in enumerate(
+            zip(self._chars, places, strict=True)
+        ):
+            if (
+                (char <= " " and char != HYPHEN)
+                or char == "\xa0"
+                or unseen[index]
+                or turns[index] != upright
+                or right <= left
+                or bottom <= top
+            ):
+                if start >= 0:
+                    self._add(start, index, found)
+                    start = -1
+                continue
+            size = sizes[index]
+            if size <= 0:
+                size = sizes[index] = (bottom - top) * 0.85
+            if start < 0:
+                start = index
+            else:
+                high, low = max(top, last_top), min(bottom, last_bottom)
+                if (
+                    left - last_right > 0.25 * (size if size > last_size else last_size)
+                    or left < last_right - 0.6 * last_size
+                    or low - high < 0.5 * min(bottom - top, last_bottom - last_top)
+                    or not 0.75 < size / last_size < 1.34
+                ):
+                    self._add(start, index, found)
+                    start = index
+            last_right, last_size, last_top, last_bottom = right, size, top, bottom
+        if start >= 0:
+            self._add(start, len(self._chars), found)
+        return found
+
+    def _add(self, start: int, end: int, found: list[Word]) -> None:
+        """One word, or its parts around a run of leader dots."""
+        text = "".join(self._chars[start:end]).replace(HYPHEN, "-")
+        if len(text) != end - start:  # A glyph of several letters.
+            found.append(self._word(start, end, text))
+            return
+        at = 0
+        for run in _LEADERS.finditer(text) if end - start > 2 else ():
+            for cut in run.span():
+                if at < cut:
+                    found.append(self._word(start + at, start + cut, text[at:cut]))
+                at = cut
+        if at < end - start:
+            found.append(self._word(start + at, end, text[at:]))
+
+    def _word(self, start: int, end: int, text: str) -> Word:
+        return Word(
+            text,
+            min(self._lefts[start:end]),
+            min(self._tops[start:end]),
+            max(self._rights[start:end]),
+            max(self._bottoms[start:end]),
+            self._sizes[start],
+            bool(self._bold[start]),
+            tuple(range(start, end)),
         )
-        if letters and _is_apart(letters[-1], letter):
-            found += _words(letters)
-            letters = []
-        letters.append(letter)
-    return found + _words(letters)
-
-
-def _is_apart(last: "_Letter", letter: "_Letter") -> bool:
-    shared = min(letter.bottom, last.bottom) - max(letter.top, last.top)
-    return (
-        letter.left - last.right > 0.25 * max(last.size, letter.size)
-        or letter.left < last.right - 0.6 * last.size
-        or shared < 0.5 * min(letter.bottom - letter.top, last.bottom - last.top)
-        or not 0.75 < letter.size / last.size < 1.34
-    )
-
-
-def _words(letters: Sequence["_Letter"]) -> list[Word]:
-    """One word, or its parts around a run of leader dots."""
-    if not letters:
-        return []
-    text = "".join(letter.char for letter in letters)
-    cuts = [0]
-    for run in _LEADERS.finditer(text):
-        cuts += [run.start(), run.end()]
-    cuts.append(len(text))
-    return [_word(letters[start:end]) for start, end in pairwise(cuts) if start < end]
-
-
-def _word(letters: Sequence["_Letter"]) -> Word:
-    return Word(
-        "".join(letter.char for letter in letters),
-        min(letter.left for letter in letters),
-        min(letter.top for letter in letters),
-        max(letter.right for letter in letters),
-        max(letter.bottom for letter in letters),
-        letters[0].size,
-        letters[0].bold,
-        tuple(letter.glyph for letter in letters),
-    )
-
-
-class _Letter(NamedTuple):
-    char: str
-    left: float
-    top: float
-    right: float
-    bottom: float
-    size: float
-    bold: bool
-    glyph: int
 
 
 def rows_of(words: Iterable[Word], rules: Rules) -> list[Row]:
