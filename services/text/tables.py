@@ -5,6 +5,8 @@ from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from services.text.notes import without_marks
+
 # The span of something in a text: characters, end exclusive.
 Place = tuple[int, int]
 
@@ -99,8 +101,8 @@ class Grid:
     text: str
 
     def say(self, cell: Cell) -> str:
-        """What a cell says, on one line."""
-        return " ".join(self.text[cell.char_start : cell.char_end].split())
+        """What a cell says, on one line, without marks of notes."""
+        return without_marks(" ".join(self.text[cell.char_start : cell.char_end].split()))
 
     @cached_property
     def _rows(self) -> dict[int, tuple[Cell, ...]]:

@@ -67,6 +67,13 @@ def test_answers_with_the_sentence_that_holds_the_answer(
     assert ANSWERS[question] in said(result)
 
 
+def test_marks_of_notes_are_quoted_and_not_said(extractive: ExtractiveGenerator) -> None:
+    rules = Source(1, "Travel", "The hotel allowance for one night in Lisbon is 320[^1] euros.")
+    result = extractive.extract("What is the hotel allowance in Lisbon?", (rules,))
+    assert said(result) == "The hotel allowance for one night in Lisbon is 320 euros."
+    assert result.sentences[0].citations[0].quote == rules.text
+
+
 @pytest.mark.parametrize("question", ANSWERS)
 def test_every_sentence_is_a_slice_of_its_source_in_reading_order(
     extractive: ExtractiveGenerator, question: str

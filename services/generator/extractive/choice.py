@@ -13,6 +13,7 @@ from services.generator.extractive.layout import Line
 from services.generator.extractive.question import Question
 from services.generator.extractive.windows import Candidate
 from services.generator.sentences import is_item
+from services.text.notes import without_marks
 
 # Two sentences with this share of words in common say the same.
 DUPLICATE = 0.8
@@ -128,7 +129,7 @@ def sentences(
         texts = [candidate.source.text[one.start : one.end] for one in spans]
         found.append(
             Sentence(
-                ": ".join(" ".join(text.split()) for text in texts),
+                ": ".join(without_marks(" ".join(text.split())) for text in texts),
                 tuple(
                     Citation(index, text, one.start, one.end)
                     for text, one in zip(texts, spans, strict=True)

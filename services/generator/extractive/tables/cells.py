@@ -12,6 +12,7 @@ from services.generator.extractive.tables.terms import GENERIC, common, content,
 from services.generator.extractive.windows import Candidate
 from services.generator.injections import is_injection
 from services.generator.words import words
+from services.text.notes import without_marks
 from services.text.tables import Cell, Grid, Place
 
 # So many characters before a table, and behind it, may say what it is about.
@@ -202,7 +203,7 @@ def sentence(answer: Answer) -> Sentence:
         said: list[str] = []
         for cell in cells:
             place = _trimmed(text, cell.char_start, cell.char_end)
-            words_of = " ".join(text[place[0] : place[1]].split())
+            words_of = without_marks(" ".join(text[place[0] : place[1]].split()))
             if words_of and words_of not in said:
                 said.append(words_of)
             if any(map(str.isalnum, words_of)) and place not in quotes:
