@@ -135,6 +135,14 @@ class Grid:
                 continue
             said = [cell for cell in cells if cell.char_start < cell.char_end]
             if self._is_title(row, said):
+                if (
+                    said[0].address
+                    and said[0].column_span == 1
+                    and any(not titles for titles in found.values())
+                ):
+                    # In a sheet, below rows without a title: more likely a row whose values are missing.
+                    above = ()
+                    continue
                 above = (*above, said[0]) if titled else (said[0],)
                 titled = True
                 continue

@@ -145,7 +145,8 @@ def _utf8_with_faults(data: bytes) -> str | None:
     text = data.decode("utf-8", "replace")
     broken = text.count(_REPLACED)
     whole = _strange(text) - broken
-    return text if whole > 4 * broken else None
+    # In a short text one, beside three letters: text in other encodings does not pair up as UTF-8 does.
+    return text if whole > 4 * broken or (broken == 1 and whole > 2) else None
 
 
 def _legacy(data: bytes) -> tuple[str, tuple[str, ...]]:

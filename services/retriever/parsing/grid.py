@@ -1,8 +1,9 @@
 """A table while it is written: the place of each cell in the grid, and which cells are heads."""
 
 import re
+from bisect import bisect
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 # A wider table, or one of more cells, is lines of text and nothing more: placing it would cost more than it tells.
 MAX_COLUMNS = 500
@@ -40,7 +41,8 @@ class WrittenCell:
 @dataclass
 class WrittenTable:
     """`busy[c]` is the first row in which column c is not held by a cell above it. `tidy`: all cells could be placed,
-    none over another. `head_rows`: rows so far that are said to be heads, from the first on."""
+    none over another. `head_rows`: rows so far that are said to be heads, from the first on; `named`: one of them names
+    more than one column. `later`: rows below that are of nothing but names that are said to be heads."""
 
     caption: Span | None
     cells: list[WrittenCell] = field(default_factory=list)
@@ -50,6 +52,8 @@ class WrittenTable:
     columns: int = 0
     head_rows: int = 0
     tidy: bool = True
+    named: bool = False
+    later: list[int] = field(default_factory=list)
 
     def next_column(self) -> int:
         """The column of the row's next cell: a merged cell above leaves its place empty."""
@@ -95,16 +99,47 @@ class WrittenTable:
 
     def end_row(self) -> None:
         """Counts the row as one of heads, if whatever stands in it is one."""
-        if self.head_rows == self.row and self._is_head():
-            self.head_rows += 1
+        row = self._last_row()
+        said = [cell for cell in row if cell.said]
+        if not any(cell.head for cell in row) or not all(cell.head for cell in said):
+            return
+        if self.head_rows == self.row:
+            if not (self.named and _is_title(said)):
+                self.head_rows += 1
+                self.named = self.named or len(said) > 1
+        elif len(said) > 1 and not any(_is_figure(cell.said) for cell in said):
+            self.later.append(self.row)
 
-    def _is_head(self) -> bool:
+    def _last_row(self) -> list[WrittenCell]:
         index = len(self.cells)
         while index and self.cells[index - 1].row == self.row:
             index -= 1
-            if self.cells[index].said and not self.cells[index].head:
-                return False
-        return any(cell.head for cell in self.cells[index:])
+        return self.cells[index:]
+
+    def parts(self) -> list["WrittenTable"]:
+        """The table, cut in front of rows in its midst that name the columns anew."""
+        named: dict[int, list[str]] = {row: [] for row in (0, *self.later)}
+        for cell in self.cells:
+            if cell.row in named:
+                named[cell.row].append(cell.said)
+        starts = [0, *(row for row in self.later if named[row] != named[0])]
+        if len(starts) == 1 or not self.tidy:
+            return [self]
+        ends = [*starts[1:], self.row + 1]
+        found = [
+            replace(self, cells=[], row=end - start - 1, head_rows=1, later=[])
+            for start, end in zip(starts, ends, strict=True)
+        ]
+        found[0].head_rows = self.head_rows
+        for part in found[1:]:
+            part.caption = None
+        for cell in self.cells:
+            at = bisect(starts, cell.row) - 1
+            found[at].cells.append(replace(cell, row=cell.row - starts[at]))
+            # A part that a cell from above reaches into would lack it: it is no table.
+            for below in range(at + 1, bisect(starts, cell.row + cell.row_span - 1)):
+                found[below].tidy = False
+        return found
 
     def heads(self) -> tuple[int, int]:
         """Rows and columns of heads. Where nothing is said to be one, the first row is if it names columns of
@@ -115,6 +150,15 @@ class WrittenTable:
             body = [cell for cell in cells if cell.row >= rows]
             return rows, min((cell.column for cell in body if not cell.head), default=0)
         return (1, 0) if _names_columns(cells, self.columns) else (0, 0)
+
+
+def _is_title(said: Sequence[WrittenCell]) -> bool:
+    """Whether a row below names of columns is the title of the rows under it. A unit in parentheses is a head."""
+    return len(said) == 1 and said[0].column == 0 and not said[0].said.startswith(("(", "["))
+
+
+def _is_figure(said: str) -> bool:
+    return _FIGURE.search(said) is not None and not _YEAR.fullmatch(said)
 
 
 def _names_columns(cells: Sequence[WrittenCell], columns: int) -> bool:

@@ -282,7 +282,7 @@ class TextWriter:
         cleaned = (clean("".join(page.parts), page.kept, line_hyphens=True) for page in self._pages)
         for page, page_text in zip(self._pages, settled(list(cleaned)), strict=True):
             found.add(page, page_text)
-        placed = (found.table(table) for table in self._tables)
+        placed = (found.table(part) for table in self._tables for part in table.parts())
         text = joined((page.char_start, page.text) for page in found.pages)
         return ParsedDocument(
             media_type=media_type,

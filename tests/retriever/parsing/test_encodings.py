@@ -116,3 +116,13 @@ def test_a_stray_byte_in_ascii_costs_that_byte() -> None:
 def test_random_bytes_are_not_read_as_text() -> None:
     with pytest.raises(InvalidArgument):
         plain.parse(bytes(range(128, 256)) * 3)
+
+
+@pytest.mark.parametrize(
+    "data", ["Größe: zwölf. ".encode() + b"\xe9 Ende", "Größe und Öffnung: 8 €".encode()[:-1]]
+)
+def test_a_bad_byte_in_a_short_text_costs_that_byte(data: bytes) -> None:
+    document = plain.parse(data)
+    assert document.text.startswith("Größe")
+    assert document.text.count("\ufffd") == 1
+    assert document.warnings

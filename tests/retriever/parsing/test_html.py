@@ -5,6 +5,7 @@ import pytest
 from services.retriever.documents import ParsedDocument
 from services.retriever.parsing import html
 from services.rpc.errors import InvalidArgument
+from services.text.tables import Grid
 
 
 def read(body: str, head: str = "") -> ParsedDocument:
@@ -291,3 +292,63 @@ class TestDepth:
 
     def test_many_elements_side_by_side_are_not_deep(self) -> None:
         assert html.parse(b"<dd>a" * 50_000).text.startswith("a\na")
+
+
+def table(*rows: str) -> ParsedDocument:
+    return read("<table>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</table>")
+
+
+def paired(document: ParsedDocument) -> dict[str, tuple[str, ...]]:
+    """Value -> the heads that it stands under."""
+    found = {}
+    for one in document.tables:
+        grid = Grid(one, document.text)
+        for row in grid.rows:
+            for cell in grid.values(row):
+                heads = (*grid.row_heads(row), *grid.column_heads(cell))
+                found[grid.say(cell)] = tuple(map(grid.say, heads))
+    return found
+
+
+class TestHeadsInTheMidst:
+    def test_a_title_of_rows_right_below_the_heads_is_none_of_the_columns(self) -> None:
+        document = table(
+            "<th>Item<th>Price",
+            "<th colspan=2>Drinks",
+            "<td>Tea<td>2",
+            "<th colspan=2>Food",
+            "<td>Soup<td>5",
+        )
+        assert paired(document) == {"2": ("Drinks", "Tea", "Price"), "5": ("Food", "Soup", "Price")}
+
+    def test_a_title_and_a_unit_over_the_columns_stay_heads(self) -> None:
+        document = table(
+            "<th colspan=3>Fees", "<th><th>2022<th>2023", "<th colspan=3>(euros)", "<td>A<td>5<td>6"
+        )
+        assert paired(document)["6"] == ("A", "Fees", "2023", "(euros)")
+
+    def test_columns_that_are_named_anew_are_another_table(self) -> None:
+        document = table(
+            "<th>City<th>Adult<th>Child",
+            "<td>Bern<td>1<td>2",
+            "<th>City<th>Senior<th>Student",
+            "<td>Basel<td>3<td>4",
+        )
+        assert paired(document) == {
+            "1": ("Bern", "Adult"),
+            "2": ("Bern", "Child"),
+            "3": ("Basel", "Senior"),
+            "4": ("Basel", "Student"),
+        }
+
+    def test_a_cell_that_reaches_over_the_new_heads_leaves_lines(self) -> None:
+        document = table(
+            "<th>City<th>Adult", "<td rowspan=3>Bern<td>1", "<th>Senior<th>Room", "<td>3<td>4"
+        )
+        assert [one.head_rows for one in document.tables] == [1]
+
+    def test_totals_that_are_said_to_be_heads_are_values(self) -> None:
+        document = table("<th>Item<th>Price", "<td>Tea<td>2", "<th>Total<th>7")
+        (one,) = document.tables
+        assert one.head_rows == 1
+        assert len(one.cells) == 6

@@ -17,6 +17,7 @@ _HEAD_CHARS = 100
 _MAX_COLUMNS = 500
 _MAX_PLACES = 1_000_000
 _MAX_BESIDE = 50  # Blocks beside each other.
+_MIN_STACKED = 4  # Rows of two tables.
 _TELL_EVERY = 1_000  # Rows.
 _FIGURE = re.compile(
     r"[-+(]{0,2}\s*[^\w\s]{0,3}\s*[-+]?\d[\d.,'\u2019\s/:-]*\s*(?:%|[^\w\s]{1,2}|[^\W\d_]{1,4})?\s*\)?"
@@ -71,7 +72,7 @@ def write(writer: TextWriter, rows: Sequence[Row], tell: Callable[[], None] = un
         caption = _line(top[-1]) if top and len(blocks) == 1 and _is_table(blocks[0]) else ""
         if top and not caption:
             _lines(writer, top[-1:])
-        for block in blocks:
+        for block in (part for one in blocks for part in _stacked(one)):
             if _is_table(block):
                 write_table(writer, block, caption, tell=tell)
             else:
@@ -184,6 +185,36 @@ def _islands(band: Sequence[Row]) -> list[list[Row]]:
     return [_trimmed(block) for block in blocks]
 
 
+def _stacked(block: list[Row]) -> list[list[Row]]:
+    """The tables of a block that stand one under the other: each begins with names of its own for the columns."""
+    first = block[0] if block else {}
+    if len(block) < _MIN_STACKED or len(first) < 2 or not _is_head(first):
+        return [block]
+    columns = sorted({column for row in block for column in row})
+    typed = [column for column in columns[1:] if _is_typed(block[1:], column)]
+    strong = _is_strong(first) and not _is_strong(block[1])
+    names = [cell.text.casefold() for cell in first.values()]
+    starts = [0]
+    for index in range(2, len(block) - 1):
+        row, below = block[index], block[index + 1]
+        if len(row) < 2 or not _is_head(row) or not any(column in row for column in typed):
+            continue
+        said = [cell.text.casefold() for cell in row.values()]
+        if said == names or len(set(said)) < len(said):
+            continue
+        over = [column for column in typed if column in row and column in below]
+        figures = [column for column in over if below[column].figure]
+        marked = strong and _is_strong(row) and not _is_strong(below)
+        again = min(row) == min(first) and said[0] == names[0]
+        if figures and (marked or again or (len(figures) > 1 and len(figures) == len(typed))):
+            starts.append(index)
+    return [block[start:end] for start, end in pairwise([*starts, len(block)])]
+
+
+def _is_strong(row: Row) -> bool:
+    return bool(row) and all(cell.strong for cell in row.values())
+
+
 def _trimmed(block: list[Row]) -> list[Row]:
     start, end = 0, len(block)
     while start < end and not block[start]:
@@ -242,7 +273,7 @@ def write_table(
 def heads_of(block: Sequence[Row], columns: Sequence[int]) -> int:
     """How many of the first rows are heads: names over columns of figures, or set apart; 0 where that is not sure."""
     first = block[0]
-    if not _is_head(first) or len(block) < 2:
+    if not _is_head(first) or len(block) < 2 or _is_form(block, columns[0]):
         return 0
     count = max(1, *(cell.row_span for cell in first.values()))
     while (
@@ -267,6 +298,13 @@ def heads_of(block: Sequence[Row], columns: Sequence[int]) -> int:
     below = {cell.text.casefold() for row in body for cell in row.values()}
     full = len(first) == len(columns) and len(set(names)) == len(names)
     return count if full and len(body) > 1 and below.isdisjoint(names) else 0
+
+
+def _is_form(block: Sequence[Row], first: int) -> bool:
+    """Whether the first column asks and the others answer: names with a colon, the first row's too."""
+    asked = [row[first].text for row in block if first in row]
+    colons = [text.rstrip().endswith(":") for text in asked]
+    return bool(colons) and colons[0] and first in block[0] and 2 * sum(colons) > len(colons)
 
 
 def _is_units(block: Sequence[Row], at: int, first: int) -> bool:

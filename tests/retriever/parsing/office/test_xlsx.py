@@ -16,6 +16,7 @@ from services.retriever.documents import ParsedDocument, Table
 from services.retriever.parsing.office import xlsx
 from services.retriever.parsing.parser import Hints
 from services.rpc.errors import InvalidArgument
+from services.text.tables import Grid
 from tests.retriever.parsing.office.files import (
     Value,
     changed,
@@ -263,3 +264,63 @@ def test_a_workbook_that_names_no_sheets_is_damaged() -> None:
     with pytest.raises(InvalidArgument) as raised:
         xlsx.parse(zipped(files))
     assert raised.value.reason == "BROKEN_FILE"
+
+
+def paired(found: ParsedDocument) -> list[tuple[str, ...]]:
+    """Of each value: the names of its row, the heads of its column, and the value."""
+    said = []
+    for one in found.tables:
+        grid = Grid(one, found.text)
+        for row in grid.rows:
+            for cell in grid.values(row):
+                heads = (*grid.row_heads(row), *grid.column_heads(cell))
+                said.append((*map(grid.say, heads), grid.say(cell)))
+    return said
+
+
+def test_a_row_without_values_is_no_title_of_the_rows_below() -> None:
+    found = read(sheet([["Item", "Price"], ["Alpha", 3], ["Beta", None], ["Gamma", 5]]))
+    assert paired(found) == [("Alpha", "Price", "3"), ("Gamma", "Price", "5")]
+
+
+def test_titles_of_groups_stand_over_their_rows() -> None:
+    rows: list[list[Value | None]] = [
+        ["Item", "Price"],
+        ["Drinks"],
+        ["Tea", 2],
+        ["Food"],
+        ["Soup", 5],
+    ]
+    assert paired(read(sheet(rows))) == [
+        ("Drinks", "Tea", "Price", "2"),
+        ("Food", "Soup", "Price", "5"),
+    ]
+
+
+@pytest.mark.parametrize("marked", ["bold", "again", "columns"])
+def test_tables_under_each_other_have_heads_of_their_own(marked: str) -> None:
+    second = ["City" if marked == "again" else "Town", "Age", "Rank"]
+    book = sheet(
+        [["City", "Area", "Pop"], ["Bern", 5, 6], ["Basel", 7, 8], second, ["Ulm", 50, 51]]
+    )
+    if marked == "bold":
+        for row in ("1", "4"):
+            for column in "ABC":
+                page_of(book)[f"{column}{row}"].font = Font(bold=True)
+    assert ("Ulm", "Age", "50") in paired(read(book))
+    assert ("Ulm", "Area", "50") not in paired(read(book))
+
+
+def test_words_among_figures_are_no_heads() -> None:
+    rows: list[list[Value | None]] = [
+        ["Item", "Price"],
+        ["Adult", 3],
+        ["Child", "free"],
+        ["Senior", 5],
+    ]
+    assert ("Senior", "Price", "5") in paired(read(sheet(rows)))
+
+
+def test_a_form_has_no_heads_over_its_answers() -> None:
+    found = read(sheet([["Name:", "Miller"], ["Town:", "Bern"], ["Age:", 33], ["Fee:", 45]]))
+    assert paired(found)[2:] == [("Age:", "33"), ("Fee:", "45")]
