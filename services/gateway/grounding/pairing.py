@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from services.gateway.grounding.numbers import figures
 from services.gateway.grounding.quotes import SourceText, Span
+from services.text.codes import is_part_number
 from services.text.tables import Cell, Grid
 
 # A name of fewer letters is one only as it is written: "May", "No".
@@ -55,10 +56,12 @@ def mispaired(sentence: str, quotes: Sequence[Quoted], sources: Sequence[SourceT
         spans = [quote.span for quote in quotes if quote.source == index]
         prose = _prose_numbers(source, spans)
         for grid in source.grids:
+            # A figure that is quoted from a table is from there, whatever other tables hold.
+            others = _quoted_numbers([other for other in source.grids if other is not grid], spans)
             shown = _shown_rows(sentence, grid, spans)
             items = [
                 item
-                for item in _items(sentence, grid, spans, prose)
+                for item in _items(sentence, grid, spans, prose, others)
                 if not any(cell.row in shown for cell in item.cells)
             ]
             if items and not _paired(sentence, grid, items, spans):
@@ -93,10 +96,29 @@ def _prose_numbers(source: SourceText, spans: Sequence[Span]) -> frozenset[Decim
     return frozenset(found)
 
 
+def _quoted_numbers(grids: Sequence[Grid], spans: Sequence[Span]) -> frozenset[Decimal]:
+    """The numbers of the values of tables that quotes take."""
+    return frozenset(
+        number
+        for grid in grids
+        for row in grid.rows
+        for cell in grid.values(row)
+        if any(_touch(span, cell) for span in spans)
+        for number in _numbers(grid.say(cell))
+    )
+
+
 def _items(
-    sentence: str, grid: Grid, spans: Sequence[Span], prose: frozenset[Decimal]
+    sentence: str,
+    grid: Grid,
+    spans: Sequence[Span],
+    prose: frozenset[Decimal],
+    others: frozenset[Decimal],
 ) -> Iterator[_Item]:
-    """The numbers that a sentence takes from a table, and the values that it quotes by themselves."""
+    """The numbers that a sentence takes from a table, and the values that it quotes by themselves.
+
+    Of `prose` and `others`, quoted from outside of it, only those that are quoted from it too are its own.
+    """
     values = [cell for row in grid.rows for cell in grid.values(row)]
     quoted = [cell for cell in values if any(_touch(span, cell) for span in spans)]
     heads = {number for cell in _all_heads(grid) for number in _numbers(grid.say(cell))}
@@ -104,7 +126,8 @@ def _items(
     for match in _NUMBER.finditer(sentence):
         for number in _numbers(match[0]) - prose - heads:
             holding = [cell for cell in quoted if number in _numbers(grid.say(cell))]
-            holding = holding or [cell for cell in values if number in _numbers(grid.say(cell))]
+            if not holding and number not in others:
+                holding = [cell for cell in values if number in _numbers(grid.say(cell))]
             if holding:
                 seen.update(holding)
                 yield _Item(match.start(), tuple(holding))
@@ -227,7 +250,9 @@ def _said(sentence: str, name: str) -> Iterator[tuple[int, int]]:
         return
     loose = re.IGNORECASE if len(name) >= MIN_LOOSE else 0
     pattern = r"\s+".join(map(re.escape, name.split()))
-    for match in re.finditer(rf"(?<![^\W_]){pattern}(?![^\W_])", sentence, loose):
+    # PX-9 is said neither in PX-9-S nor in APX/PX-9: codes are other codes by what is joined to them.
+    before, after = (r"(?<!\w[-/.])", r"(?![-/.]\w)") if is_part_number(name) else ("", "")
+    for match in re.finditer(rf"(?<![^\W_]){before}{pattern}(?![^\W_]){after}", sentence, loose):
         yield match.span()
 
 

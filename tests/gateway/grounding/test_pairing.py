@@ -89,3 +89,45 @@ def test_a_quote_over_what_was_left_out_is_none() -> None:
     source = SourceText(text, gaps=(Span(12, 17),))
     assert reasons("PX-9 costs 12.", "PX-9 | 12", source=source) == ()
     assert reasons("PX-9 costs 12.", text, source=source) != ()
+
+
+PARTS = ["Code | Flow (m3/h) | Head (m)", "GN270 | 45 | 12", "GN270-S | 48 | 14"]
+WEIGHTS = ["Code | Weight (kg) | Length (mm)", "GN270 | 48 | 310", "GN270-S | 52 | 45"]
+
+
+def two_tables() -> SourceText:
+    """Two tables with the same codes and other columns; some figures stand in both."""
+    first, second = grid(PARTS), grid(WEIGHTS)
+    shift = len(first.text) + 2
+    return SourceText(
+        f"{first.text}\n\n{second.text}", tables=(first.table, second.table.moved(shift))
+    )
+
+
+@pytest.mark.parametrize(
+    ("sentence", "quotes"),
+    [
+        ("GN270-S has a flow of 48 m3/h.", [PARTS[2]]),
+        ("GN270-S: Flow (m3/h) 48", ["GN270-S | 48"]),
+        ("GN270 weighs 48 kg.", [WEIGHTS[1]]),
+        ("GN270 has a flow of 45 and a head of 12.", [PARTS[1]]),
+        ("The length of GN270-S is 45 mm.", [WEIGHTS[2]]),
+        ("GN270-S has a flow of 48 and weighs 52 kg.", [PARTS[2], WEIGHTS[2]]),
+    ],
+)
+def test_a_code_in_two_tables_takes_its_own_values(sentence: str, quotes: list[str]) -> None:
+    assert REASON not in reasons(sentence, *quotes, source=two_tables())
+
+
+@pytest.mark.parametrize(
+    ("sentence", "quotes"),
+    [
+        ("GN270-S has a flow of 45 m3/h.", [PARTS[1], PARTS[2]]),
+        ("GN270 has a flow of 48 m3/h.", [PARTS[1], PARTS[2]]),
+        ("GN270 has a flow of 48 m3/h.", [PARTS[2]]),
+        ("The head (m) of GN270-S is 48.", [PARTS[2]]),
+        ("The length of GN270-S is 310 mm.", [WEIGHTS[1], WEIGHTS[2]]),
+    ],
+)
+def test_a_code_in_two_tables_takes_no_other_codes_values(sentence: str, quotes: list[str]) -> None:
+    assert REASON in reasons(sentence, *quotes, source=two_tables())
