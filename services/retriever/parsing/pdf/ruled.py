@@ -34,9 +34,9 @@ def find(words: Sequence[Word], rules: Rules) -> list[Grid]:
         return []
     found = []
     for lines_across, lines_down in _frames(across, down):
-        grid = _grid(lines_across, lines_down, words)
-        if grid is not None:
-            found.append(grid)
+        table = grid(lines_across, lines_down, words)
+        if table is not None:
+            found.append(table)
     return found
 
 
@@ -84,7 +84,10 @@ def _places(lines: Sequence[Line]) -> list[float]:
     return found
 
 
-def _grid(across: Sequence[Line], down: Sequence[Line], words: Sequence[Word]) -> Grid | None:
+def grid(
+    across: Sequence[Line], down: Sequence[Line], words: Sequence[Word], parted: bool = False
+) -> Grid | None:
+    """The table that these lines make. `parted`: there is a line between any two rows."""
     ys, xs = _places(across), _places(down)
     if not (3 <= len(xs) <= MAX_COLUMNS + 1 and 2 <= len(ys) <= MAX_ROWS + 1):
         return None
@@ -98,9 +101,10 @@ def _grid(across: Sequence[Line], down: Sequence[Line], words: Sequence[Word]) -
     cells = _cells(xs, ys, across, down)
     if cells is None or not _filled(cells, xs, ys, inside):
         return None
-    cells = _split(cells)
-    if cells is None:
-        return None
+    if not parted:
+        cells = _split(cells)
+        if cells is None:
+            return None
     cells = _without_empty_lines(cells)
     rows = max((cell.row + cell.row_span for cell in cells), default=0)
     columns = max((cell.column + cell.column_span for cell in cells), default=0)
@@ -108,7 +112,8 @@ def _grid(across: Sequence[Line], down: Sequence[Line], words: Sequence[Word]) -
     if rows < 2 or columns < 2 or len(full) < 0.4 * len(cells):
         return None
     heads = _head_rows(cells, rows, columns)
-    if rows - heads < 1 or _hides_rows(cells, heads):
+    hidden = _hidden_rows(cells, heads)
+    if rows - heads < 1 or all(hidden) or (parted and any(hidden)):
         return None
     return Grid(
         left=xs[0],
@@ -292,13 +297,14 @@ def _head_rows(cells: Sequence[_Cell], rows: int, columns: int) -> int:
     return start if columns == 2 else 0
 
 
-def _hides_rows(cells: Sequence[_Cell], heads: int) -> bool:
-    """Whether all cells of every row hold as many lines: rows that no line parts, and that no figures tell apart."""
+def _hidden_rows(cells: Sequence[_Cell], heads: int) -> list[bool]:
+    """For each row whether all of its cells hold as many lines: rows that no line parts, and that no figures tell
+    apart."""
     bands: dict[int, list[int]] = {}
     for cell in cells:
         if cell.row >= heads and cell.words:
             bands.setdefault(cell.row, []).append(len(cell.rows))
-    return all(len(band) > 1 and min(band) == max(band) > 1 for band in bands.values())
+    return [len(band) > 1 and min(band) == max(band) > 1 for band in bands.values()]
 
 
 def _are_heads(cells: Sequence[_Cell], start: int, end: int) -> bool:

@@ -1,12 +1,13 @@
 """Tables of a PDF page as grids of cells, each cell a list of pdfium's characters.
 
-Two finders: `ruled` reads the cells that lines draw; `aligned` reads figures that stand in columns under heads. Both
-give nothing where they are not sure: a table read as plain lines costs an answer, a wrong pairing makes a false one.
+Three finders: `ruled` reads the cells that lines draw; `underlined` rows with lines between them that end where columns
+do; `aligned` figures that stand in columns under heads. All give nothing where they are not sure: a table read as plain
+lines costs an answer, a wrong pairing makes a false one.
 """
 
 from collections.abc import Sequence
 
-from services.retriever.parsing.pdf import aligned, ruled
+from services.retriever.parsing.pdf import aligned, ruled, underlined
 from services.retriever.parsing.pdf.glyphs import Glyphs
 from services.retriever.parsing.pdf.grids import Grid
 from services.retriever.parsing.pdf.rules import Rules
@@ -25,7 +26,8 @@ def find(glyphs: Glyphs, unseen: Sequence[int], rules: Rules) -> list[Grid]:
     if len(words) > MAX_WORDS:
         return []
     found = ruled.find(words, rules)
-    free = [word for word in words if not any(_inside(word, grid) for grid in found)]
+    found += underlined.find(_outside(words, found), rules)
+    free = _outside(words, found)
     for part in _columns_of_text(free, rules):
         found += aligned.find(rows_of(part, rules), rules)
     found.sort(key=lambda grid: (grid.top, grid.left))
@@ -56,6 +58,10 @@ def without(grids: Sequence[Grid], glyphs: Glyphs, unseen: Sequence[int]) -> byt
         if any(grid.left <= x <= grid.right and grid.top <= y <= grid.bottom for grid in grids):
             flags[glyph] = 1
     return flags
+
+
+def _outside(words: Sequence[Word], grids: Sequence[Grid]) -> list[Word]:
+    return [word for word in words if not any(_inside(word, grid) for grid in grids)]
 
 
 def _inside(word: Word, grid: Grid) -> bool:

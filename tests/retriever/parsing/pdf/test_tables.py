@@ -1,6 +1,7 @@
 """Tables of PDFs that were drawn for this: what is paired with what, and what is no table."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pypdfium2 as pdfium
 import pytest
@@ -404,3 +405,46 @@ _TWICE = [
     ("Costs", "3,212", "3,104", "1,655", "1,470"),
     ("Profit", "2,665", "917", "1,262", "558"),
 ]
+
+
+def _underlined(top: float, rows: Sequence[Sequence[str]], xs: Sequence[float]) -> bytes:
+    """Rows with lines between them that are drawn cell by cell; the lines of a cell stand around its middle."""
+    content = b""
+    for at, row in enumerate(rows):
+        cells = [words.split("/") for words in row]
+        height = 12 * max(len(lines) for lines in cells) + 6
+        for x, lines in zip(xs, cells, strict=False):
+            y = top - height / 2 + 6 * len(lines) - 10
+            for i, words in enumerate(lines):
+                content += left(words, x + 3, y - 12 * i, 10 if at else 11)
+        top -= height
+        if at + 1 < len(rows):
+            content += b"".join(line(x0, top, x1, top) for x0, x1 in pairwise(xs))
+    return content
+
+
+_SHELVES = [
+    ("Rank", "What", "Where"),
+    ("1", "Registers of/the harbour", "Room A"),
+    ("2", "Deeds", "Room C,/lowest drawer"),
+    ("3", "Maps", "Store 2"),
+]
+
+
+def test_lines_that_end_where_columns_do_make_rows_and_columns() -> None:
+    [(grid, cells)] = found(_underlined(700, _SHELVES, [60, 110, 260, 420]))
+    assert (grid.rows, grid.columns, grid.head_rows) == (4, 3, 1)
+    assert [cells[1, column] for column in range(3)] == ["1", "Registers of the harbour", "Room A"]
+    assert [cells[2, column] for column in range(3)] == ["2", "Deeds", "Room C, lowest drawer"]
+
+
+def test_two_tables_with_lines_at_the_same_places_are_two() -> None:
+    xs = [60, 110, 260, 420]
+    between = left("The words of a paragraph run over the places where columns end.", 60, 580)
+    content = _underlined(700, _SHELVES, xs) + between + _underlined(540, _SHELVES, xs)
+    assert [(grid.rows, grid.head_rows) for grid, _ in found(content)] == [(4, 1), (4, 1)]
+
+
+def test_rows_that_lines_do_not_part_are_no_cells_of_many_lines() -> None:
+    rows = [("What", "Where"), ("Deeds/Maps", "Room C/Store 2"), ("Cards", "Room B")]
+    assert found(_underlined(700, rows, [60, 260, 420])) == []
