@@ -130,6 +130,11 @@ class WrittenTable:
             replace(self, cells=[], row=end - start - 1, head_rows=1, later=[])
             for start, end in zip(starts, ends, strict=True)
         ]
+        # Where every row begins with a head, a row of heads may be one of values: then what is below has no heads.
+        rows = {cell.row for cell in self.cells if cell.head and cell.column == 0 and cell.said}
+        if len(rows) > self.head_rows + len(self.later):
+            for part in found:
+                part.head_rows = 0
         found[0].head_rows = self.head_rows
         for part in found[1:]:
             part.caption = None

@@ -347,6 +347,16 @@ class TestHeadsInTheMidst:
         )
         assert [one.head_rows for one in document.tables] == [1]
 
+    def test_heads_that_may_be_values_pair_nothing_below(self) -> None:
+        document = table(
+            "<th><th>Mon<th>Tue",
+            "<th>Early<td>Ann<td>Bob",
+            "<th>Late<th>Closed<th>Open",
+            "<th>Night<td>Cid<td>Dan",
+        )
+        assert paired(document)["Ann"] == ("Early", "Mon")
+        assert paired(document)["Cid"] == ("Night",)
+
     def test_totals_that_are_said_to_be_heads_are_values(self) -> None:
         document = table("<th>Item<th>Price", "<td>Tea<td>2", "<th>Total<th>7")
         (one,) = document.tables
