@@ -73,7 +73,6 @@ class ParsedDocument:
     picture: what OCR might read.
 
     `scans` are the indices of pages that OCR may read: those without text, and those with little of it on a picture.
-    `text_layer` is the PDF that OCR made of a scan, else empty: the file that offsets and page pictures refer to.
     """
 
     media_type: MediaType
@@ -83,7 +82,6 @@ class ParsedDocument:
     empty_pages: tuple[int, ...] = ()
     warnings: tuple[str, ...] = ()
     metadata: dict[str, str] = field(default_factory=dict)
-    text_layer: bytes = b""
     tables: tuple[Table, ...] = ()
     scans: tuple[int, ...] = ()
 

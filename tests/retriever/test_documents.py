@@ -42,7 +42,6 @@ def test_a_document_travels_as_it_is() -> None:
         (1,),
         ("a warning",),
         {"Title": "t"},
-        b"layer",
         (TABLE,),
     )
     message, blob = wire.document_answer(sent)

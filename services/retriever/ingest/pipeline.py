@@ -284,7 +284,7 @@ class Ingest:
         async with self._mine(claim) as connection:
             # What an earlier try of this worker may have left; readers of the version see none of it.
             await claims.clear(connection, principal.organization_id, claim)
-            await staging.write_file(connection, target, data, document.text_layer)
+            await staging.write_file(connection, target, data)
             await staging.write_pages(connection, target, document)
             await staging.write_tables(connection, target, document)
             section_ids = await staging.write_sections(connection, target, document, section_tokens)

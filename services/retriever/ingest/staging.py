@@ -73,14 +73,12 @@ def text_sha256(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-async def write_file(
-    connection: Connection, staging: Staging, data: bytes, text_layer: bytes
-) -> None:
+async def write_file(connection: Connection, staging: Staging, data: bytes) -> None:
     """The bytes, for finding quotes on pages and for drawing pages."""
     await connection.execute(
-        "insert into files (organization_id, document_id, version, rooftop_id, bytes, text_layer) "
-        "values (%s, %s, %s, %s, %s, %s)",
-        [*staging.key, data, text_layer or None],
+        "insert into files (organization_id, document_id, version, rooftop_id, bytes) "
+        "values (%s, %s, %s, %s, %s)",
+        [*staging.key, data],
     )
 
 

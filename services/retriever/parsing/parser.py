@@ -57,7 +57,7 @@ class Parser(Protocol):
         limits: ParseLimits = DEFAULT_LIMITS,
         progress: Progress = unseen,
     ) -> ParsedDocument:
-        """The file as pages, sections and clean text (text.py); `text_layer` if it was changed for OCR.
+        """The file as pages, sections and clean text (text.py).
 
         Raises InvalidArgument for a file that cannot be read, FailedPrecondition for one that needs something else
         first, ResourceExhausted past a limit. The worker holds every document against max_chars and max_pages.

@@ -181,8 +181,8 @@ class ParserPool:
     async def locate(self, data: bytes, quotes: Sequence[Quote]) -> list[list[Box]]:
         """For each quote one box per line of its words; none where they are not on its page, or there is no geometry.
 
-        Reads these pages of the PDF again: for documents whose boxes were not kept. `data` is the PDF, or its
-        `text_layer`.
+        Reads these pages of the PDF again: for documents whose boxes were not kept. `data` is the PDF,
+        or the one that an earlier version stored for a scan.
         """
         self._check_size(data)
         if len(quotes) > _MAX_SPANS:

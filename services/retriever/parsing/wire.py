@@ -93,17 +93,15 @@ def document_answer(document: ParsedDocument) -> tuple[Message, bytes]:
         "empty_pages": document.empty_pages,
         "warnings": document.warnings,
         "metadata": document.metadata,
-        "text_layer": len(document.text_layer),
         "scans": document.scans,
         "tables": [table.as_json() for table in document.tables],
     }
-    return message, b"".join([document.text_layer, *(page.boxes for page in document.pages)])
+    return message, b"".join(page.boxes for page in document.pages)
 
 
 def received_document(message: Message, blob: bytes) -> ParsedDocument:
     """The document that was sent."""
-    at = message["text_layer"]
-    text_layer = blob[:at]
+    at = 0
     pages = []
     for page in message["pages"]:
         length = page.pop("boxes")
@@ -121,7 +119,6 @@ def received_document(message: Message, blob: bytes) -> ParsedDocument:
         empty_pages=tuple(message["empty_pages"]),
         warnings=tuple(message["warnings"]),
         metadata=message["metadata"],
-        text_layer=text_layer,
         scans=tuple(message["scans"]),
         tables=tuple(Table.from_json(table) for table in message["tables"]),
     )

@@ -433,7 +433,7 @@ async def test_the_claim_of_a_dead_worker_is_taken_over_when_its_lease_ends(
     async with tenant(parts.pool, who) as connection:
         dead = await claims.claim(connection, who, upload, "dead", lease_s=0.5)
         await staging.write_file(
-            connection, staging.Staging(tenant_id, None, dead, "dead"), b"half", b""
+            connection, staging.Staging(tenant_id, None, dead, "dead"), b"half"
         )
     result = await caller.ingest(LEAVE, "leave.md")
     assert (result.document.id, result.version) == (dead.document_id, dead.version)
