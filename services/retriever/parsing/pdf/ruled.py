@@ -113,7 +113,9 @@ def grid(
         return None
     heads = _head_rows(cells, rows, columns)
     hidden = _hidden_rows(cells, heads)
-    if rows - heads < 1 or all(hidden) or (parted and any(hidden)):
+    if rows - heads < 1 or all(hidden):
+        return None
+    if parted and (any(hidden) or _run_along(cells, heads)):
         return None
     return Grid(
         left=xs[0],
@@ -305,6 +307,12 @@ def _hidden_rows(cells: Sequence[_Cell], heads: int) -> list[bool]:
         if cell.row >= heads and cell.words:
             bands.setdefault(cell.row, []).append(len(cell.rows))
     return [len(band) > 1 and min(band) == max(band) > 1 for band in bands.values()]
+
+
+def _run_along(cells: Sequence[_Cell], heads: int) -> bool:
+    """Whether two cells of a row have three lines or more: lines that may be rows."""
+    long = [cell.row for cell in cells if cell.row >= heads and len(cell.rows) > 2]
+    return len(set(long)) < len(long)
 
 
 def _are_heads(cells: Sequence[_Cell], start: int, end: int) -> bool:

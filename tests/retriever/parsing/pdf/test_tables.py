@@ -448,3 +448,5 @@ def test_two_tables_with_lines_at_the_same_places_are_two() -> None:
 def test_rows_that_lines_do_not_part_are_no_cells_of_many_lines() -> None:
     rows = [("What", "Where"), ("Deeds/Maps", "Room C/Store 2"), ("Cards", "Room B")]
     assert found(_underlined(700, rows, [60, 260, 420])) == []
+    rows = [("What", "Share"), ("Cash/Other:/Funds/Land", "5%/10%/85%"), ("All", "full")]
+    assert found(_underlined(700, rows, [60, 260, 420])) == []
