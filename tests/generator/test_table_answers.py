@@ -70,6 +70,7 @@ ANSWERS = {
     "What does B-11 weigh?": "B-11: Weight (kg) 21",
     "How much does the family raft cost an hour?": "B-10, family raft: Price per hour (euros) 39",
     "How many double kayaks are in stock?": "B-12, double kayak: Stock 6",
+    "What does B-11 cost?": "B-11: Price per hour (euros) 12",
     "Which boat is B-10?": "B-10: Boat family raft",
     "When is the Mill open on Monday?": "Mill: Monday 9:00 to 17:00",
     "When is the harbour open on Saturdays?": "Harbour: Saturday 10:00 to 16:00",

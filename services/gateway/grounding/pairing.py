@@ -20,6 +20,8 @@ MIN_LOOSE = 4
 # The rows, or the columns, that a cell stands in.
 _Places = Callable[[Cell], range]
 
+# Begins with a letter: 45Nm and 9a are values.
+_CODE = re.compile(r"(?<![\w.,])[^\W\d_](?:[-/.]?\w)*")
 _NUMBER = re.compile(r"\d(?:[\d,.]*\d)?")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _ASIDE = re.compile(r"\s*(?:\([^)]*\)|\[\^[^\]]*\])|[:\uff1a]\s*$")
@@ -123,7 +125,15 @@ def _items(
     quoted = [cell for cell in values if any(_touch(span, cell) for span in spans)]
     heads = {number for cell in _all_heads(grid) for number in _numbers(grid.say(cell))}
     seen: set[Cell] = set()
+    # The 12 of PX-12 is no value of 12.
+    codes = [
+        (match.start(), match.end())
+        for match in _CODE.finditer(sentence)
+        if is_part_number(match[0])
+    ]
     for match in _NUMBER.finditer(sentence):
+        if any(start <= match.start() < end for start, end in codes):
+            continue
         for number in _numbers(match[0]) - prose - heads:
             holding = [cell for cell in quoted if number in _numbers(grid.say(cell))]
             if not holding and number not in others:

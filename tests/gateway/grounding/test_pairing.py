@@ -131,3 +131,20 @@ def test_a_code_in_two_tables_takes_its_own_values(sentence: str, quotes: list[s
 )
 def test_a_code_in_two_tables_takes_no_other_codes_values(sentence: str, quotes: list[str]) -> None:
     assert REASON in reasons(sentence, *quotes, source=two_tables())
+
+
+@pytest.mark.parametrize(
+    ("sentence", "quotes", "right"),
+    [
+        ("PX-12: Stock 9", ["PX-12", "Stock", "9"], True),
+        ("PX-12: Price 7.00", ["PX-12", "Price", "7.00"], True),
+        ("There are 9 of PX-12 in stock.", ["PX-12 | 7.00 | 9"], True),
+        ("PX-12: Stock 12", ["PX-12", "Stock", "| 12"], False),
+        ("PX-11: Stock 12", ["PX-11", "Stock", "| 12"], False),
+    ],
+)
+def test_the_digits_of_a_code_are_no_value(sentence: str, quotes: list[str], right: bool) -> None:
+    rows = ["Item | Price | Stock", "PX-10 | 4.50 | 12", "PX-11 | 6.25 | 3", "PX-12 | 7.00 | 9"]
+    made = grid(rows, head_rows=1)
+    stock = SourceText(f"Stock list.\n\n{made.text}", tables=(made.table.moved(13),))
+    assert (REASON not in reasons(sentence, *quotes, source=stock)) is right

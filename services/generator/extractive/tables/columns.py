@@ -81,7 +81,11 @@ def choose(
         return None
     rest = left - matched
     if not rest:
-        # Nothing tells the columns apart: all of them, if they are few.
+        # No word tells the columns apart. One may be what the question asks the measure of; else all, if they are few.
+        wanted = properties.asked(question)
+        sure = [cell for cell in cells if wanted & properties.held(heads(grid, cell))]
+        if len(sure) == 1:
+            return Chosen((sure[0],), matched, meant=True)
         return Chosen(tuple(cells), matched) if 0 < len(cells) <= MAX_ROW else None
     return _meant(grid, cells, question, rest, encoder, matched)
 
