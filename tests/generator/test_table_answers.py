@@ -104,6 +104,17 @@ def test_what_no_cell_says_is_not_answered_from_one(minilm: MiniLM, question: st
     assert answer(minilm, question) is None
 
 
+def test_a_word_near_the_table_does_not_make_its_rows_what_it_says(minilm: MiniLM) -> None:
+    spending = ("3.2 Spending", ["Purpose | Pounds", "Staff | 1,286,000", "Bookmobile | 41,000"], 1)
+    made = source(spending, title="Annual report")
+    near = replace(made, text=made.text + "The town lends us a new electric van in May.\n")
+    assert (
+        answer(minilm, "How much was spent on the bookmobile?", near) == "Bookmobile: Pounds 41,000"
+    )
+    assert answer(minilm, "What would a new electric bookmobile cost?", near) is None
+    assert answer(minilm, "What was the annual bookmobile spending?", near) is not None
+
+
 def test_every_quote_is_a_cell_where_it_stands(minilm: MiniLM) -> None:
     found = cells.read(Question.of("What were the inventories in 2024?"), (LAKE,), minilm).answer
     assert found is not None

@@ -126,10 +126,11 @@ def _answers(
             for cell in grid.row(row.number)
             if cell is not row.by and _may_answer(question, grid.say(cell))
         )
+        modifiers = _modifiers(question.text, row) - common(wanted, terms(_named(source, grid)))
         left = frozenset(
             one
-            for one in wanted - row.matched - place - GENERIC
-            if not properties.all_held([one], around)
+            for one in wanted - row.matched - (place - modifiers) - GENERIC
+            if one in modifiers or not properties.all_held([one], around)
         )
         heads = frozenset[str]().union(*(terms(grid.say(head)) for head in grid.heads))
         if (left - common(left, heads)) & (exact(question.text) | names):
@@ -141,6 +142,8 @@ def _answers(
             grid, cells, _masked(question.text, row), asked - row.matched, left, encoder
         )
         if chosen is None or (left - chosen.matched and not chosen.meant):
+            continue
+        if (modifiers & left) - chosen.matched:
             continue
         if _computed(question.text) - row.matched - chosen.matched:
             continue
@@ -167,6 +170,33 @@ def _computed(question: str) -> frozenset[str]:
         if word.text.lower() in _COMPUTED
         for one in terms(word.text)
     )
+
+
+def _modifiers(question: str, row: rows.Row) -> frozenset[str]:
+    """What stands right before the row's name in the question: "electric", of "a new electric bookmobile". A text near
+    the table that has the word too does not make the row one of those."""
+    found: set[str] = set()
+    asked = words(question)
+    for at, word in enumerate(asked):
+        if not terms(word.text) & row.matched:
+            continue
+        start = word.start
+        for before in reversed(asked[:at]):
+            said = content(before.text)
+            if not said or question[before.end : start].strip():
+                break
+            found |= said
+            start = before.start
+    return frozenset(found) - row.matched
+
+
+def _named(source: Source, grid: Grid) -> str:
+    """What a table is called: the title of its document, the heading above it, its caption and its heads."""
+    start = grid.table.char_start
+    above = source.text[max(0, start - BEFORE) : start].rstrip().rpartition("\n\n")[2]
+    texts = [source.title, above, *map(grid.say, grid.heads)]
+    texts += [source.text[slice(*place)] for place in (grid.table.caption,) if place]
+    return "\n".join(texts)
 
 
 def _around(source: Source, grid: Grid) -> str:
