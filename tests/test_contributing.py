@@ -38,7 +38,7 @@ def recipe(wish: str) -> str:
 
 @pytest.mark.parametrize("folder", KINDS)
 def test_every_provider_has_its_line_and_its_name_in_the_setting(folder: str) -> None:
-    registry, setting = KINDS[folder]
+    listed, setting = KINDS[folder]
     assert f"`{folder}/" in recipe("add a model provider")
     package = folder.replace("/", ".")
     modules = {f"{package}.{path.stem}" for path in (ROOT / folder).glob("*.py")} - {
@@ -52,8 +52,8 @@ def test_every_provider_has_its_line_and_its_name_in_the_setting(folder: str) ->
             rf"^from ({re.escape(package)}\.\w+) import", path.read_text(), re.M
         )
     }
-    assert modules <= used | {target.partition(":")[0] for target in registry.values()}
-    for name in registry:
+    assert modules <= used | {target.partition(":")[0] for target in listed.values()}
+    for name in listed:
         assert name in str(setting.description), f"say {name} in the setting's description"
 
 

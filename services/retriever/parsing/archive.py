@@ -11,6 +11,7 @@ MAX_ENTRIES = 50_000
 MAX_PART_BYTES = 128 * 2**20
 MAX_TOTAL_BYTES = 384 * 2**20
 """All that is unpacked of one file: pictures and other parts that hold no text never are."""
+# What zipfile and zlib raise; NotImplementedError: a method of packing, or a version, that zipfile lacks.
 _BROKEN = (
     zipfile.BadZipFile,
     zlib.error,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from services.retriever.documents import GAPS
 from services.retriever.parsing.hyphens import Hyphens
-from services.retriever.parsing.pdf import furniture
+from services.retriever.parsing.pdf import furniture, strips
 from services.retriever.parsing.pdf.edits import Part, compose
 from services.retriever.parsing.pdf.numbers import Number
 from services.retriever.parsing.pdf.page import Line, PageText
@@ -56,7 +56,7 @@ class _Page:
 def flow(pages: Sequence[PageText], title: str = "") -> list[FlowPage]:
     """The same pages, as many."""
     found = furniture.find(pages, title)
-    body_size = furniture.body_size(pages)
+    body_size = strips.body_size(pages)
     parted = [_parted(page, of, body_size) for page, of in zip(pages, found, strict=True)]
     gaps = _gaps(parted)
     hyphens = Hyphens(page.text for page in pages)

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from services.retriever.documents import Table
 from services.retriever.parsing.pdf.numbers import Key, Number, keys_of, only_counts
 from services.retriever.parsing.pdf.page import Line, PageText
-from services.retriever.places import FULL
+from services.retriever.parsing.pdf.strips import body_size, strips
 
 _EDGE = 0.2  # Of the page's height, at either end: furniture lies within.
 _NARROW_EDGE = 0.12  # The same where a line returns only twice.
@@ -52,15 +51,6 @@ class _Row:
     height: float
     gap: float
     size: float
-
-
-@dataclass(frozen=True)
-class _Strip:
-    """What stands side by side; a table has no lines."""
-
-    lines: tuple[int, ...]
-    top: float
-    bottom: float
 
 
 @dataclass
@@ -187,23 +177,14 @@ def _outermost(rows: Sequence[_Row], marked: set[int], bands: "_Bands") -> Itera
         yield from row.lines
 
 
-def body_size(pages: Sequence[PageText]) -> float:
-    """The size of most characters, in points."""
-    sizes: Counter[float] = Counter()
-    for page in pages:
-        for line in page.lines:
-            sizes[line.size] += line.end - line.start
-    return max(sizes, key=sizes.__getitem__, default=0.0)
-
-
 def _near_edges(page: PageText, index: int, body: float) -> _Page:
-    strips = _strips(page)
+    ordered_strips = strips(page)
     height = page.size[1]
     near: dict[str, list[_Row]] = {"head": [], "foot": []}
     keys: dict[int, list[tuple[Key, str, int]]] = {}
     texts: set[int] = set()
     headings: set[int] = set()
-    for edge, ordered in (("head", strips), ("foot", strips[::-1])):
+    for edge, ordered in (("head", ordered_strips), ("foot", ordered_strips[::-1])):
         for at, strip in enumerate(ordered[:_MAX_ROWS]):
             row = [page.lines[line] for line in strip.lines]
             distance = strip.top if edge == "head" else height - strip.bottom
@@ -241,39 +222,6 @@ def _near_edges(page: PageText, index: int, body: float) -> _Page:
 def _names_a_table(page: PageText, line: Line) -> bool:
     spans = (span for table in page.tables for span in (table.caption, table.unit) if span)
     return any(start < line.end and line.start < end for start, end in spans)
-
-
-def _strips(page: PageText) -> list[_Strip]:
-    """The page from top to bottom: lines that stand side by side, and tables; without sideways text and stamps."""
-    upright = [at for at, line in enumerate(page.lines) if not line.aside]
-    upright.sort(key=lambda at: (page.lines[at].top + page.lines[at].bottom, page.lines[at].left))
-    strips = [_table_strip(page, table) for table in page.tables]
-    row: list[int] = []
-    middle = 0.0
-    for at in upright:
-        line = page.lines[at]
-        centre = (line.top + line.bottom) / 2
-        if row and centre - middle >= 0.5 * (line.bottom - line.top):
-            strips.append(_line_strip(page, row))
-            row = []
-        if not row:
-            middle = centre
-        row.append(at)
-    if row:
-        strips.append(_line_strip(page, row))
-    return sorted(strips, key=lambda strip: strip.top)
-
-
-def _line_strip(page: PageText, row: Sequence[int]) -> _Strip:
-    lines = [page.lines[at] for at in row]
-    return _Strip(tuple(row), min(line.top for line in lines), max(line.bottom for line in lines))
-
-
-def _table_strip(page: PageText, table: Table) -> _Strip:
-    boxes = page.boxes[4 * table.char_start : 4 * table.char_end]
-    tops = [top for top, bottom in zip(boxes[1::4], boxes[3::4], strict=True) if bottom]
-    height = page.size[1] / FULL
-    return _Strip((), min(tops, default=0) * height, max(boxes[3::4], default=0) * height)
 
 
 def _returning(near: Sequence[_Page], body: float) -> dict[Key, set[tuple[int, int]]]:

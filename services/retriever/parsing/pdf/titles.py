@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from services.retriever.parsing.pdf.furniture import body_size
 from services.retriever.parsing.pdf.page import PageText
+from services.retriever.parsing.pdf.strips import body_size
 from services.retriever.parsing.text import LINE_HYPHEN
 
 _LARGER = 1.2
