@@ -84,9 +84,9 @@ def _read(
     return rows, ()
 
 
-def _row(values: list[str], number: int) -> Mapping[int, grid.GridCell]:
+def _row(values: list[str], number: int) -> Mapping[int, grid.SheetCell]:
     return {
-        column: grid.GridCell(
+        column: grid.SheetCell(
             text, grid.looks_like_figure(text), False, f"{grid.letters(column)}{number}"
         )
         for column, value in enumerate(values, start=1)

@@ -47,10 +47,10 @@ def arranges(rows: Sequence[Element], is_heading: Callable[[Element], bool]) -> 
 
 def cells_by_place(
     rows: Sequence[Element], read: Callable[[Element], tuple[str, bool]]
-) -> tuple[list[dict[int, grid.GridCell]], int]:
+) -> tuple[list[dict[int, grid.SheetCell]], int]:
     """The cells of each row by column, and how many rows are marked as heads. `read` gives a cell's text, and whether
     all of it is bold; it is called for each cell once, in order."""
-    found: list[dict[int, grid.GridCell]] = []
+    found: list[dict[int, grid.SheetCell]] = []
     above: dict[
         int, tuple[int, int]
     ] = {}  # By column, the cell that is merged downwards through it.
@@ -58,7 +58,7 @@ def cells_by_place(
     for index, row in enumerate(rows):
         properties = child(row, "trPr")
         heads += heads == index and _is_on(child(properties, "tblHeader"))
-        cells: dict[int, grid.GridCell] = {}
+        cells: dict[int, grid.SheetCell] = {}
         column = _count(child(properties, "gridBefore"), 0)
         for cell in cells_of(row):
             own = child(cell, "tcPr")
@@ -70,7 +70,7 @@ def cells_by_place(
                 text, strong = read(cell)
                 if text:
                     figure = grid.looks_like_figure(text)
-                    cells[column] = grid.GridCell(text, figure, strong, "", 1, span)
+                    cells[column] = grid.SheetCell(text, figure, strong, "", 1, span)
                 above.pop(column, None)
                 if merged is not None:
                     above[column] = (index, column)
@@ -79,12 +79,12 @@ def cells_by_place(
     return found, heads
 
 
-def _lengthen(found: list[dict[int, grid.GridCell]], place: tuple[int, int], row: int) -> None:
+def _lengthen(found: list[dict[int, grid.SheetCell]], place: tuple[int, int], row: int) -> None:
     """Merges a cell down to a row."""
     at, column = place
     top = found[at].get(column)
     if top is not None:
-        found[at][column] = grid.GridCell(
+        found[at][column] = grid.SheetCell(
             top.text, top.figure, top.strong, "", row + 1 - at, top.column_span
         )
 

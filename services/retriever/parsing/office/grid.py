@@ -26,7 +26,7 @@ _YEAR = re.compile(r"(?:FY\s*)?(?:1[89]|20)\d\d(?:\s*[-/]\s*\d{2,4})?|[QH][1-4](
 
 
 @dataclass(frozen=True, slots=True)
-class GridCell:
+class SheetCell:
     """`figure`: a number or a date, no name. `strong`: set apart by its letters, as heads are."""
 
     text: str
@@ -37,8 +37,8 @@ class GridCell:
     column_span: int = 1
 
 
-_NOTHING = GridCell("")
-Row = Mapping[int, GridCell]
+_NOTHING = SheetCell("")
+Row = Mapping[int, SheetCell]
 """Cells by column, without the empty ones."""
 
 
@@ -160,7 +160,7 @@ def _is_note(text: str, longest: int) -> bool:
 def _islands(band: Sequence[Row]) -> list[list[Row]]:
     """Blocks set apart by an empty column. An empty column inside a table is one whose right side has no names of its
     own in front: a table cut there would lose the names of its rows."""
-    columns: dict[int, list[GridCell]] = {}
+    columns: dict[int, list[SheetCell]] = {}
     for index, row in enumerate(band):
         for column, cell in row.items():
             below = columns.setdefault(column, [])
@@ -177,7 +177,7 @@ def _islands(band: Sequence[Row]) -> list[list[Row]]:
         return [list(band)]
     blocks: list[list[Row]] = [[] for _ in range(len(cuts) + 1)]
     for row in band:
-        parts: list[dict[int, GridCell]] = [{} for _ in blocks]
+        parts: list[dict[int, SheetCell]] = [{} for _ in blocks]
         for column, cell in row.items():
             parts[bisect(cuts, column)][column] = cell
         for block, part in zip(blocks, parts, strict=True):
@@ -224,7 +224,7 @@ def _trimmed(block: list[Row]) -> list[Row]:
     return block[start:end]
 
 
-def _has_names(cells: Sequence[GridCell]) -> bool:
+def _has_names(cells: Sequence[SheetCell]) -> bool:
     named = sum(1 for cell in cells if not cell.figure)
     return not cells or 2 * named > len(cells)
 

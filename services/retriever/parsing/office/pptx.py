@@ -156,9 +156,9 @@ class _Show:
                     self._counts.unread += 1
 
     def _table(self, table: Element) -> None:
-        rows: list[dict[int, grid.GridCell]] = []
+        rows: list[dict[int, grid.SheetCell]] = []
         for row in children(table, "tr"):
-            cells: dict[int, grid.GridCell] = {}
+            cells: dict[int, grid.SheetCell] = {}
             for column, cell in enumerate(children(row, "tc")):
                 if attribute(cell, "hMerge") in ("1", "true") or attribute(cell, "vMerge") in (
                     "1",
@@ -167,7 +167,7 @@ class _Show:
                     continue
                 text = " ".join(" ".join(self._texts.paragraphs(child(cell, "txBody"))).split())
                 if text:
-                    cells[column] = grid.GridCell(
+                    cells[column] = grid.SheetCell(
                         text,
                         grid.looks_like_figure(text),
                         False,

@@ -57,7 +57,7 @@ class _Style:
 class _Sheet:
     """What a sheet holds: `rows` by number, of cells by column, from 1. `merged`: rows and columns, by first cell."""
 
-    rows: dict[int, dict[int, grid.GridCell]] = field(default_factory=dict)
+    rows: dict[int, dict[int, grid.SheetCell]] = field(default_factory=dict)
     hidden_rows: set[int] = field(default_factory=set)
     hidden_columns: list[tuple[int, int]] = field(default_factory=list)
     merged: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
@@ -199,7 +199,7 @@ class _Reader:
             raise broken(self._package.called) from None
 
     def _row(self, sheet: _Sheet, element: Element, number: int) -> None:
-        cells: dict[int, grid.GridCell] = {}
+        cells: dict[int, grid.SheetCell] = {}
         column = 0
         for one in element:
             if name_of(one) != "c":
@@ -219,7 +219,7 @@ class _Reader:
                 self.counts.struck += 1
                 continue
             address = f"{grid.letters(column)}{number}"
-            cells[column] = grid.GridCell(text, figure, style.strong, address)
+            cells[column] = grid.SheetCell(text, figure, style.strong, address)
         if cells:
             sheet.rows[number] = cells
         if _is_on(element, "hidden"):
@@ -379,8 +379,8 @@ def _places(sheet: _Sheet) -> dict[int, int]:
 
 
 def _spread(
-    sheet: _Sheet, places: Mapping[int, int], row: int, column: int, cell: grid.GridCell
-) -> grid.GridCell:
+    sheet: _Sheet, places: Mapping[int, int], row: int, column: int, cell: grid.SheetCell
+) -> grid.SheetCell:
     """The cell with the rows and columns that it is merged over: those that are shown."""
     end = sheet.merged.get((row, column))
     if end is None:
@@ -393,4 +393,4 @@ def _spread(
     columns = sum(
         1 for one in range(column + 1, min(end[1], column + _MAX_SPAN) + 1) if one in places
     )
-    return grid.GridCell(cell.text, cell.figure, cell.strong, cell.address, 1 + rows, 1 + columns)
+    return grid.SheetCell(cell.text, cell.figure, cell.strong, cell.address, 1 + rows, 1 + columns)

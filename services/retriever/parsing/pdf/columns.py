@@ -4,15 +4,15 @@ A strip without text is a gutter between columns only if what stands on its side
 label and its value, a bullet and its text are read across.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
+from services.retriever.parsing.pdf import gutters
+from services.retriever.parsing.pdf.gutters import Interval
 from services.retriever.parsing.pdf.rows import ON_ROW, Row, in_order, is_rtl, letters, rows
 from services.retriever.parsing.pdf.segments import Segment
-
-Interval = tuple[float, float]
 
 SENTENCE_ENDS = frozenset(".:!?;\u3002\uff01\uff1f\u06d4\u061f\u0964")
 _GUTTER, _NARROWED = (
@@ -28,7 +28,6 @@ _RIVER_LEADING = (
     0.6  # Of the size: the most between two lines of a paragraph, without what letters take.
 )
 _MARGIN = 0.1  # Of the page's height: where running heads and feet are.
-_INFINITE = float("inf")
 
 
 @dataclass(slots=True)
@@ -79,7 +78,7 @@ class _Cutter:
         size = median(segment.size for segment in segments) or 1.0
         found: list[Block] = []
         running: list[Segment] = []
-        zones = self._zones(_bands(segments), size)
+        zones = self._zones(gutters.bands(segments), size)
         for at, zone in enumerate(zones):
             above, groups, below = self._columns(zone)
             if len(groups) > 1 and _is_river(zone, zones[max(0, at - 1) : at + 2]):
@@ -101,12 +100,12 @@ class _Cutter:
         zones: list[_Zone] = []
         zone: _Zone | None = None
         for band in bands:
-            free = _free(band, _GUTTER * size)
+            free = gutters.free(band, _GUTTER * size)
             x0, x1 = free[0][1], free[-1][0]
             if zone is None:
                 zone = _Zone(band, free, x0, x1)
                 continue
-            common = _common(zone.free, free, _NARROWED * size)
+            common = gutters.common(zone.free, free, _NARROWED * size)
             left, right = min(zone.x0, x0), max(zone.x1, x1)
             before, after = zone.gutters(), zone.gutters(common, left, right)
             ends = bool(before) and not after
@@ -134,7 +133,7 @@ class _Cutter:
         if not strips:
             return zone.segments, [], []
         columns = [
-            _Column(part) for part in _split(zone.segments, [(a + b) / 2 for a, b in strips])
+            _Column(part) for part in gutters.split(zone.segments, [(a + b) / 2 for a, b in strips])
         ]
         if len(columns) == 2:
             paired = _paired(*columns)
@@ -359,47 +358,3 @@ def _as_drawn(segments: list[Segment]) -> list[Row]:
         else:
             found.append([segment])
     return [in_order(row) for row in found]
-
-
-def _bands(segments: list[Segment]) -> list[list[Segment]]:
-    """From top to bottom, what has no horizontal strip without text in it."""
-    ordered = sorted(segments, key=lambda segment: segment.y0)
-    found: list[list[Segment]] = []
-    end = -_INFINITE
-    for segment in ordered:
-        if segment.y0 >= end:
-            found.append([])
-        found[-1].append(segment)
-        end = max(end, segment.y1)
-    return found
-
-
-def _free(band: Sequence[Segment], width: float) -> list[Interval]:
-    """The strips of a band without text, the ones outside of it first and last."""
-    ordered = sorted(band, key=lambda segment: segment.x0)
-    found = [(-_INFINITE, ordered[0].x0)]
-    end = ordered[0].x1
-    for segment in ordered[1:]:
-        if segment.x0 - end >= width:
-            found.append((end, segment.x0))
-        end = max(end, segment.x1)
-    found.append((end, _INFINITE))
-    return found
-
-
-def _common(one: Sequence[Interval], other: Sequence[Interval], width: float) -> list[Interval]:
-    found = []
-    for a0, a1 in one:
-        for b0, b1 in other:
-            low, high = max(a0, b0), min(a1, b1)
-            if high - low >= width:
-                found.append((low, high))
-    return found
-
-
-def _split(segments: Iterable[Segment], at: Sequence[float]) -> list[list[Segment]]:
-    parts: list[list[Segment]] = [[] for _ in range(len(at) + 1)]
-    for segment in segments:
-        middle = (segment.x0 + segment.x1) / 2
-        parts[sum(middle > x for x in at)].append(segment)
-    return [part for part in parts if part]
