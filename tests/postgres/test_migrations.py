@@ -25,6 +25,7 @@ APPLIED = {
     "0007_reading.sql": "a1274e6d54de4e8a3a69f38c6436b61d4a5607122c1733a0060fafa3306f51bb",
     "0008_rows.sql": "0a5a5aa080c13d8b1af5b32e1918c4649fbf9ca233763f750146269703d65bd8",
     "0009_encoded.sql": "42bf3f55f1afa868aa4add958e4d5aa153ed17fb972538dde230fc3cac5ae7bd",
+    "0010_plans.sql": "717160c07bf1f8ebec10ee79b157fac1acc873919b2a4f33b595fd2ce2e3b69e",
 }
 
 
@@ -67,6 +68,45 @@ def test_the_query_log_of_schema_5_comes_along(empty: str, tmp_path: Path) -> No
     with psycopg.connect(empty) as connection:
         act_for(connection, organization)
         assert connection.execute("select steps from folio.query_log").fetchall() == [([7],)]
+
+
+_DOCUMENT_OF_SCHEMA_9 = """
+with d as (insert into documents (organization_id, file_name, current_version)
+           values (%(o)s, 'a.txt', 1) returning id),
+v as (insert into document_versions (organization_id, document_id, version, sha256, title, media_type, size_bytes,
+                                     status)
+      select %(o)s, id, 1, repeat('a', 64), 'A', 'text/plain', 1, 'READY' from d returning document_id),
+s as (insert into sections (organization_id, document_id, version, ordinal, path, char_start, char_end, page_start,
+                            page_end, token_count)
+      select %(o)s, document_id, 1, 0, '{}', 0, 4, 0, 0, 1 from v returning id, document_id),
+c as (insert into chunks (organization_id, document_id, version, section_id, ordinal, page_start, page_end, page_label,
+                          heading, body, char_start, char_end, token_count, text_sha256, live)
+      select %(o)s, document_id, 1, id, 0, 0, 0, '1', 'A', 'word', 0, 4, 1, '', true from s returning id, document_id),
+p as (insert into postings (organization_id, lexeme, chunk_id, document_id, tf, length)
+      select %(o)s, 'word', id, document_id, 1, 1 from c),
+w as (insert into vocabulary (organization_id, word, documents) values (%(o)s, 'word', 1) returning id)
+insert into vocabulary_trigrams (organization_id, trigram, word_id) select %(o)s, 'wor', id from w
+"""
+
+
+def test_keys_of_schema_9_are_made_anew_around_what_is_there(empty: str, tmp_path: Path) -> None:
+    migrate(empty, before(9, tmp_path))
+    organization = create_organization(empty, "acme")
+    with psycopg.connect(empty) as connection:
+        act_for(connection, organization)
+        connection.execute("set local search_path = folio, public")
+        connection.execute(_DOCUMENT_OF_SCHEMA_9, {"o": organization})
+    assert migrate(empty) == latest()
+    with psycopg.connect(empty) as connection:
+        act_for(connection, organization)
+        connection.execute("set local search_path = folio, public")
+        everything = (
+            "select (select count(*) from postings), (select count(*) from vocabulary_trigrams)"
+        )
+        assert connection.execute(everything).fetchone() == (1, 1)
+        connection.execute("delete from documents")
+        connection.execute("delete from vocabulary")
+        assert connection.execute(everything).fetchone() == (0, 0)
 
 
 def test_an_edited_migration_is_refused(empty: str, tmp_path: Path) -> None:
