@@ -124,8 +124,8 @@ class Grid:
     def groups(self) -> dict[int, tuple[Cell, ...]]:
         """Row -> the titles of the groups that it is in, from the outside in; a title's own row has no entry.
 
-        A title is the only cell of its row that says anything. It holds until the next title, or a row that begins
-        with "Total": what follows that one is in no group.
+        A title is a cell over all columns. It holds until the next one, until a row that says nothing but its name, or
+        until one that begins with "Total": what follows that one is in no group.
         """
         found: dict[int, tuple[Cell, ...]] = {}
         above: tuple[Cell, ...] = ()
@@ -135,18 +135,14 @@ class Grid:
                 continue
             said = [cell for cell in cells if cell.char_start < cell.char_end]
             if self._is_title(row, said):
-                if (
-                    said[0].address
-                    and said[0].column_span == 1
-                    and any(not titles for titles in found.values())
-                ):
-                    # In a sheet, below rows without a title: more likely a row whose values are missing.
-                    above = ()
-                    continue
                 above = (*above, said[0]) if titled else (said[0],)
                 titled = True
                 continue
             titled = False
+            if self._is_alone(row, said):
+                # A row whose values are missing, or a title that nothing tells from one: what is below may be its.
+                found[row] = above = ()
+                continue
             name = self.say(said[0]).casefold().split() if said else []
             closes = name[:1] == [_TOTAL]
             found[row] = () if closes and len(name) > 1 else above
@@ -155,15 +151,20 @@ class Grid:
         return found
 
     def _is_title(self, row: int, said: list[Cell]) -> bool:
-        if len(said) != 1 or self.table.columns < 2 or said[0].row != row:
+        if not self._is_alone(row, said) or self.table.columns < 2:
             return False
-        # The last cell of a merged name, or a lonely figure, is none.
+        return said[0].column == 0 and said[0].column_span >= self.table.columns
+
+    def _is_alone(self, row: int, said: list[Cell]) -> bool:
+        """Whether a row says nothing but its name. The last cell of a merged name, or a lonely figure, is none."""
+        if len(said) != 1 or said[0].row != row or said[0].row_span > 1:
+            return False
         letters = any(map(str.isalpha, self.say(said[0])))
-        return letters and said[0].column < self.name_columns and said[0].row_span == 1
+        return letters and said[0].column < self.name_columns
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """The rows with values: neither heads nor titles of groups."""
+        """The rows that are neither heads nor titles of groups."""
         return tuple(self.groups)
 
     def row(self, number: int) -> tuple[Cell, ...]:

@@ -51,7 +51,7 @@ SHEET = (
     "Balance sheet of the station",
     [
         "| 2024 | 2023",
-        "Current assets: |",
+        "Current assets: >3",
         "Inventories | 5,877 | 4,946",
         "Total current assets | 9,120 | 8,210",
         "Total assets | 19,300 | 18,400",

@@ -24,7 +24,7 @@ def test_the_title_of_a_group_is_a_head_of_the_rows_below_it() -> None:
         [
             "| 2022",
             "Assets >2",
-            "Current assets: |",
+            "Current assets: >2",
             "Cash | 5",
             "Total current assets | 9",
             "Goodwill | 3",
@@ -37,8 +37,14 @@ def test_the_title_of_a_group_is_a_head_of_the_rows_below_it() -> None:
 
 
 def test_a_total_without_a_name_is_that_of_its_group() -> None:
-    table = grid(["| 2022", "Fees |", "Adults | 5", "Total | 9"])
+    table = grid(["| 2022", "Fees >2", "Adults | 5", "Total | 9"])
     assert said(table, table.row_heads(3)) == ["Fees", "Total"]
+
+
+def test_a_row_without_values_is_no_title_and_ends_the_group() -> None:
+    table = grid(["| 2022", "Fees >2", "Adults | 5", "Discounts |", "Dogs | 2"])
+    assert said(table, table.row_heads(2)) == ["Fees", "Adults"]
+    assert said(table, table.row_heads(4)) == ["Dogs"]
 
 
 def test_the_first_column_names_rows_where_none_is_said_to() -> None:

@@ -87,7 +87,10 @@ def _read(
 def _row(values: list[str], number: int) -> Mapping[int, grid.SheetCell]:
     return {
         column: grid.SheetCell(
-            text, grid.looks_like_figure(text), False, f"{grid.letters(column)}{number}"
+            text,
+            grid.looks_like_figure(text),
+            address=f"{grid.letters(column)}{number}",
+            indent=len(value) - len(value.lstrip()),
         )
         for column, value in enumerate(values, start=1)
         if (text := " ".join(value.split()))

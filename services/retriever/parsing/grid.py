@@ -5,6 +5,8 @@ from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from services.retriever.parsing.groups import Look, set_apart
+
 # A wider table, or one of more cells, is lines of text and nothing more: placing it would cost more than it tells.
 MAX_COLUMNS = 500
 MAX_CELLS = 500_000
@@ -25,7 +27,8 @@ class Span:
 
 @dataclass
 class WrittenCell:
-    """`part` is the writer's position where the cell begins; `said` are its first characters."""
+    """`part` is the writer's position where the cell begins; `said` are its first characters.
+    `indent`: how far in they stand, in widths of a letter."""
 
     row: int
     column: int
@@ -36,6 +39,8 @@ class WrittenCell:
     span: Span
     part: int
     said: str = ""
+    strong: bool = False
+    indent: float = 0.0
 
 
 @dataclass
@@ -70,7 +75,15 @@ class WrittenTable:
         return column - last
 
     def place(
-        self, head: bool, row_span: int, column_span: int, address: str, span: Span, part: int
+        self,
+        head: bool,
+        row_span: int,
+        column_span: int,
+        address: str,
+        span: Span,
+        part: int,
+        strong: bool = False,
+        indent: float = 0.0,
     ) -> None:
         """Adds the row's next cell."""
         column = self.next_column()
@@ -88,14 +101,28 @@ class WrittenTable:
             self.busy[column:end] = [self.row + row_span] * column_span
             self.columns = max(self.columns, end)
         self.cells.append(
-            WrittenCell(self.row, column, row_span, column_span, head, address, span, part)
+            WrittenCell(
+                self.row,
+                column,
+                row_span,
+                column_span,
+                head,
+                address,
+                span,
+                part,
+                strong=strong,
+                indent=indent,
+            )
         )
         self.column = end
 
     def end_cell(self, at: int, said: str) -> None:
         """Ends the last cell, of which `said` is the beginning."""
         self.cells[-1].span.end = at
-        self.cells[-1].said = said.strip()[:_SAID_CHARS]
+        cell = self.cells[-1]
+        cell.said = said.strip()[:_SAID_CHARS]
+        start = said.lstrip("\n\r\t ")
+        cell.indent = cell.indent or float(len(start) - len(start.lstrip()))
 
     def end_row(self) -> None:
         """Counts the row as one of heads, if whatever stands in it is one."""
@@ -145,6 +172,27 @@ class WrittenTable:
             for below in range(at + 1, bisect(starts, cell.row + cell.row_span - 1)):
                 found[below].tidy = False
         return found
+
+    def titles(self, head_rows: int) -> frozenset[int]:
+        """The rows below the heads whose only cell is set as the title of what is below it."""
+        rows: dict[int, list[WrittenCell]] = {}
+        for cell in self.cells:
+            if cell.said and cell.row >= head_rows:
+                rows.setdefault(cell.row, []).append(cell)
+        looks = [
+            Look(
+                row,
+                len(cells) == 1 and cells[0].column == 0 and cells[0].row_span == 1,
+                cells[0].indent,
+                frozenset(
+                    mark
+                    for mark, set_so in (("bold", cells[0].strong), ("head", cells[0].head))
+                    if set_so
+                ),
+            )
+            for row, cells in rows.items()
+        ]
+        return set_apart(looks)
 
     def heads(self) -> tuple[int, int]:
         """Rows and columns of heads. Where nothing is said to be one, the first row is if it names columns of

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from services.retriever.documents import Table
+from services.retriever.parsing.groups import titled
 from services.text.tables import Place
 
 # Lines in front of a table that may name its unit or be its caption, and how long they may be.
@@ -43,7 +44,7 @@ def described(tables: Sequence[Table], text: str) -> tuple[Table, ...]:
         after = _line_after(text, table.char_end, ends[at + 1])
         caption = table.caption or _caption(text, [*reversed(before[-1:]), *after])
         unit = table.unit or _unit(table, text, caption, before)
-        found.append(replace(table, caption=caption, unit=unit))
+        found.append(replace(titled(table, text), caption=caption, unit=unit))
     return tuple(found)
 
 

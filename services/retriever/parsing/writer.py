@@ -239,14 +239,22 @@ class TextWriter:
         self.end_row()
 
     def begin_cell(
-        self, head: bool = False, row_span: int = 1, column_span: int = 1, address: str = ""
+        self,
+        head: bool = False,
+        row_span: int = 1,
+        column_span: int = 1,
+        address: str = "",
+        strong: bool = False,
+        indent: float = 0.0,
     ) -> None:
+        """`strong`: set apart by its letters. `indent`: how far in they stand, in widths of a letter."""
         if self._open is None or self._nested:
             self.text(" ")
             self._in_cell += 1
             return
         self.text(BETWEEN_CELLS * self._open.borders())
-        self._open.place(head, row_span, column_span, address, self._mark(), self.position)
+        span, part = self._mark(), self.position
+        self._open.place(head, row_span, column_span, address, span, part, strong, indent)
         self._in_cell += 1
 
     def end_cell(self) -> None:
@@ -333,19 +341,21 @@ class _Places:
         """None for what is no table: one row or one column, nothing but heads, or cells that could not be placed."""
         if not table.tidy or table.row < 1 or table.columns < 2:
             return None
+        head_rows, head_columns = table.heads()
+        titles = table.titles(head_rows)
         cells = [
             Cell(
                 cell.row,
                 cell.column,
                 *self.span(cell.span),
                 min(cell.row_span, table.row + 1 - cell.row),
-                cell.column_span,
+                table.columns if cell.row in titles else cell.column_span,
                 cell.address,
             )
             for cell in table.cells
+            if cell.row not in titles or cell.said
         ]
         filled = [cell for cell in cells if cell.char_start < cell.char_end]
-        head_rows, head_columns = table.heads()
         if not any(cell.row >= head_rows for cell in filled):
             return None
         return Table(

@@ -13,6 +13,11 @@ _DEEP = re.compile(
     re.IGNORECASE,
 )
 _MAX_DEPTH = 20_000
+_BOLD = re.compile(r"font-weight:\s*(?:bold|[6-9]00)")
+_INDENT = re.compile(
+    r"(?:padding-left|margin-left|(?<![\w-])text-indent):\s*(\d{0,4}\.?\d{1,4})(px|pt|em|rem|%)"
+)
+_LETTERS_PER_UNIT = {"px": 8.0, "pt": 6.0, "em": 0.5, "rem": 0.5, "%": 1.0}
 
 
 def parsed(markup: str) -> LexborHTMLParser:
@@ -30,10 +35,25 @@ def parsed(markup: str) -> LexborHTMLParser:
     return LexborHTMLParser(markup.encode("utf-8", "replace"))
 
 
+def indent(cell: LexborNode) -> float:
+    """How far in the text of a cell stands by the styles of the cell and of the block in it, in widths of a letter."""
+    found = 0.0
+    node: LexborNode | None = cell
+    for _ in range(2):
+        if node is None:
+            break
+        for distance, unit in _INDENT.findall((node.attributes.get("style") or "").lower()):
+            found += float(distance) / _LETTERS_PER_UNIT[unit]
+        node = next((child for child in node.iter() if child.tag in ("div", "p", "span")), None)
+    return found
+
+
 def is_bold(cell: LexborNode) -> bool:
-    """Whether all of a cell is: in a first row, that is how pages without <th> mark their heads."""
+    """Whether all of a cell is: that is how pages without <th> mark heads, and titles of rows."""
     node = cell
     for _ in range(3):
+        if _BOLD.search((node.attributes.get("style") or "").lower()):
+            return True
         inner = [
             child
             for child in node.iter(include_text=True)

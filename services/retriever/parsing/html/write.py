@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from services.retriever.parsing.html import forms, formulas, links, styles
 from services.retriever.parsing.html.numbering import number, numbered
 from services.retriever.parsing.html.survey import SKIPPED, STRUCK, Survey, survey
-from services.retriever.parsing.html.tree import is_bold, parsed
+from services.retriever.parsing.html.tree import indent, is_bold, parsed
 from services.retriever.parsing.writer import TextWriter
 
 # fmt: off
@@ -320,10 +320,13 @@ class _Walk:
             writer.begin_row()
             return writer.end_row
         rows = number(node.attributes.get("rowspan"), 1)
+        strong = is_bold(node)
         writer.begin_cell(
-            head=tag == "th" or self._heads > 0 or (self._tables[-1].rows == 1 and is_bold(node)),
+            head=tag == "th" or self._heads > 0 or (self._tables[-1].rows == 1 and strong),
             row_span=rows or 65_534,  # 0: down to the table's end.
             column_span=number(node.attributes.get("colspan"), 1),
+            strong=strong,
+            indent=indent(node),
         )
         return writer.end_cell
 

@@ -1,6 +1,7 @@
 """Tables of Word documents: their cells by row and column, and which of them are no data."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from services.retriever.parsing.office import grid
 from services.retriever.parsing.office.package import Element, attribute, child, name_of, whole
@@ -84,9 +85,7 @@ def _lengthen(found: list[dict[int, grid.SheetCell]], place: tuple[int, int], ro
     at, column = place
     top = found[at].get(column)
     if top is not None:
-        found[at][column] = grid.SheetCell(
-            top.text, top.figure, top.strong, "", row + 1 - at, top.column_span
-        )
+        found[at][column] = replace(top, row_span=row + 1 - at)
 
 
 def _is_on(element: Element | None) -> bool:

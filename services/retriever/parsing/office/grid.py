@@ -27,7 +27,8 @@ _YEAR = re.compile(r"(?:FY\s*)?(?:1[89]|20)\d\d(?:\s*[-/]\s*\d{2,4})?|[QH][1-4](
 
 @dataclass(frozen=True, slots=True)
 class SheetCell:
-    """`figure`: a number or a date, no name. `strong`: set apart by its letters, as heads are."""
+    """`figure`: a number or a date, no name. `strong`: set apart by its letters, as heads are. `indent`: how far in it
+    stands, in widths of a letter."""
 
     text: str
     figure: bool = False
@@ -35,6 +36,7 @@ class SheetCell:
     address: str = ""
     row_span: int = 1
     column_span: int = 1
+    indent: float = 0.0
 
 
 _NOTHING = SheetCell("")
@@ -260,7 +262,7 @@ def write_table(
                 continue
             is_head = cell is not _NOTHING and (index < heads or column < columns[0] + named)
             wide = min(cell.column_span, columns[-1] + 1 - column)
-            writer.begin_cell(is_head, cell.row_span, wide, cell.address)
+            writer.begin_cell(is_head, cell.row_span, wide, cell.address, cell.strong, cell.indent)
             writer.text(cell.text)
             writer.end_cell()
             if cell.row_span > 1:

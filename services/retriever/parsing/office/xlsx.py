@@ -8,7 +8,7 @@ import io
 import re
 from bisect import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from lxml import etree
@@ -51,6 +51,7 @@ class _Style:
     strong: bool = False
     struck: bool = False
     white: bool = False
+    indent: int = 0
 
 
 @dataclass
@@ -208,8 +209,7 @@ class _Reader:
             column = _column(place[1]) if place else column + 1
             style = self._style(one.get("s") or "0")
             text, figure = self._value(one, style)
-            text = text.strip()
-            if not text:
+            if not text.strip():
                 continue
             self.counts.cells += 1
             if style.white:
@@ -219,7 +219,10 @@ class _Reader:
                 self.counts.struck += 1
                 continue
             address = f"{grid.letters(column)}{number}"
-            cells[column] = grid.SheetCell(text, figure, style.strong, address)
+            indent = style.indent + len(text) - len(text.lstrip())
+            cells[column] = grid.SheetCell(
+                text.strip(), figure, style.strong, address, indent=indent
+            )
         if cells:
             sheet.rows[number] = cells
         if _is_on(element, "hidden"):
@@ -297,6 +300,7 @@ class _Reader:
                 _Style(
                     formats.get(attribute(one, "numFmtId"), GENERAL),
                     *_look(fonts, attribute(one, "fontId"), attribute(one, "fillId", "0") == "0"),
+                    indent=3 * whole(attribute(child(one, "alignment"), "indent"), 0),
                 )
                 for one in children(child(tree, "cellXfs"), "xf")
             ]
@@ -393,4 +397,4 @@ def _spread(
     columns = sum(
         1 for one in range(column + 1, min(end[1], column + _MAX_SPAN) + 1) if one in places
     )
-    return grid.SheetCell(cell.text, cell.figure, cell.strong, cell.address, 1 + rows, 1 + columns)
+    return replace(cell, row_span=1 + rows, column_span=1 + columns)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
+from services.retriever.parsing.groups import Look, set_apart
 from services.retriever.parsing.pdf import body, column_heads
 from services.retriever.parsing.pdf.body import Line
 from services.retriever.parsing.pdf.column_heads import Column, Head, Unsure
@@ -308,6 +309,17 @@ def _is_prose(row: Row, left: float, edge: float, size: float) -> bool:
     return False
 
 
+def _look(line: Line) -> tuple[float, frozenset[str]]:
+    """How far in a name stands, and what sets it apart."""
+    size = max(word.size for word in line.label)
+    marks = {f"size {size:.0f}"}
+    if all(word.bold for word in line.label):
+        marks.add("bold")
+    if "".join(word.text for word in line.label).isupper():
+        marks.add("capitals")
+    return 2 * line.left / size, frozenset(marks)
+
+
 def _grid(
     rows: Sequence[Row],
     heads: Sequence[Head],
@@ -334,9 +346,12 @@ def _grid(
                 column_span=head.last - head.first + 1,
             )
         )
+    titles = set_apart(
+        [Look(at, line.title, *_look(line)) for at, line in enumerate(lines) if line.label]
+    )
     for at, line in enumerate(lines, levels):
         if line.label:
-            span = len(columns) + 1 if line.title else 1
+            span = len(columns) + 1 if at - levels in titles else 1
             cells.append(cell_of(at, 0, line.label, column_span=span))
         for column, piece in sorted(line.cells.items()):
             cells.append(cell_of(at, column + 1, piece.all))

@@ -7,6 +7,10 @@ from services.retriever.parsing.pdf.column_heads import Column, Unsure
 from services.retriever.parsing.pdf.words import YEAR, Piece, Row, Word, is_figure
 
 
+# A name of fewer words is not taken for the first line of one that had no room.
+_LONG_WORDS = 3
+
+
 @dataclass
 class Line:
     """A row of the body: its name, and a piece for some of the columns."""
@@ -54,15 +58,15 @@ def lines(body: Sequence[Row], columns: Sequence[Column], edge: float) -> list[L
         left = label[0].left if label else 0.0
         found.append(Line(label, cells, [row], left, bool(label) and not cells, parts))
     limit = max((line.label[-1].right for line in found if line.label), default=0.0)
-    return _joined(found, limit)
+    return _joined(found, limit, edge)
 
 
-def _joined(lines: list[Line], limit: float) -> list[Line]:
+def _joined(lines: list[Line], limit: float, edge: float) -> list[Line]:
     """Names that go on over lines: "Shares issued and" / "outstanding  441"."""
     found: list[Line] = []
     for line in _around(lines):
         above = found[-1] if found else None
-        if above is not None and line.label and above.label and _goes_on(above, line, limit):
+        if above is not None and line.label and above.label and _goes_on(above, line, limit, edge):
             if above.title:
                 found[-1] = Line(
                     [*above.label, *line.label],
@@ -111,7 +115,7 @@ def _around(lines: list[Line]) -> list[Line]:
     return found
 
 
-def _goes_on(above: Line, line: Line, limit: float) -> bool:
+def _goes_on(above: Line, line: Line, limit: float, edge: float) -> bool:
     """Whether a name goes on in the next line; the one or the other has no figures."""
     last, first = above.label[-1], line.label[0]
     gap = line.rows[0].top - above.rows[-1].bottom
@@ -126,6 +130,13 @@ def _goes_on(above: Line, line: Line, limit: float) -> bool:
         return True
     # It had no room for the next word, and stands like the line it follows.
     full = last.right + 0.25 * first.size + (first.right - first.left) > limit + 0.5 * first.size
+    # A few words may be the longest name, and still have had room.
+    own = above.rows[-1].pieces[0]
+    long = len(own.words) >= _LONG_WORDS and own.right - own.left > 0.5 * (edge - own.left)
     return (
-        full and above.title and last.bold == first.bold and not above.label[-1].text.endswith(".")
+        full
+        and long
+        and above.title
+        and last.bold == first.bold
+        and not above.label[-1].text.endswith(".")
     )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
+from services.retriever.parsing.groups import Look, set_apart
 from services.retriever.parsing.pdf.grids import Grid, cell_of
 from services.retriever.parsing.pdf.rules import Rules
 from services.retriever.parsing.pdf.words import YEAR, Row, Word, is_figure, is_value, rows_of
@@ -117,6 +118,8 @@ def grid(
         return None
     if parted and (any(hidden) or _run_along(cells, heads)):
         return None
+    for cell in _titles(cells, heads):
+        cell.column_span = columns
     return Grid(
         left=xs[0],
         top=ys[0],
@@ -138,6 +141,24 @@ def grid(
         ),
         edges=tuple(xs[1:]),
     )
+
+
+def _titles(cells: Sequence[_Cell], heads: int) -> list[_Cell]:
+    """The names that are set as titles of the rows below them: empty cells beside them are none."""
+    rows: dict[int, list[_Cell]] = {}
+    for cell in cells:
+        if cell.words and cell.row >= heads:
+            rows.setdefault(cell.row, []).append(cell)
+    looks = [
+        Look(
+            row,
+            len(band) == 1 and band[0].column == 0 and band[0].row_span == 1,
+            2 * band[0].words[0].left / band[0].words[0].size,
+            frozenset({"bold"} if all(word.bold for word in band[0].words) else ()),
+        )
+        for row, band in sorted(rows.items())
+    ]
+    return [rows[row][0] for row in set_apart(looks)]
 
 
 def _cells(

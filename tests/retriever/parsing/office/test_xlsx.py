@@ -9,7 +9,7 @@ from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
 from openpyxl.chart import BarChart, Reference
 from openpyxl.comments import Comment
-from openpyxl.styles import Font, PatternFill
+from openpyxl.styles import Alignment, Font, PatternFill
 from openpyxl.utils.datetime import CALENDAR_MAC_1904
 
 from services.retriever.documents import ParsedDocument, Table
@@ -279,11 +279,13 @@ def paired(found: ParsedDocument) -> list[tuple[str, ...]]:
 
 
 def test_a_row_without_values_is_no_title_of_the_rows_below() -> None:
-    found = read(sheet([["Item", "Price"], ["Alpha", 3], ["Beta", None], ["Gamma", 5]]))
-    assert paired(found) == [("Alpha", "Price", "3"), ("Gamma", "Price", "5")]
+    for rows in ([["Alpha", 3], ["Beta", None], ["Gamma", 5]], [["Beta", None], ["Gamma", 5]]):
+        found = paired(read(sheet([["Item", "Price"], *rows])))
+        assert found[-1] == ("Gamma", "Price", "5")
 
 
-def test_titles_of_groups_stand_over_their_rows() -> None:
+@pytest.mark.parametrize("marked", ["bold", "indent", "merged"])
+def test_titles_of_groups_stand_over_their_rows(marked: str) -> None:
     rows: list[list[Value | None]] = [
         ["Item", "Price"],
         ["Drinks"],
@@ -291,7 +293,15 @@ def test_titles_of_groups_stand_over_their_rows() -> None:
         ["Food"],
         ["Soup", 5],
     ]
-    assert paired(read(sheet(rows))) == [
+    book = sheet(rows)
+    for row in (2, 4):
+        if marked == "bold":
+            page_of(book)[f"A{row}"].font = Font(bold=True)
+        if marked == "indent":
+            page_of(book)[f"A{row + 1}"].alignment = Alignment(indent=1)
+        if marked == "merged":
+            page_of(book).merge_cells(f"A{row}:B{row}")
+    assert paired(read(book)) == [
         ("Drinks", "Tea", "Price", "2"),
         ("Food", "Soup", "Price", "5"),
     ]
