@@ -75,7 +75,7 @@ def _value(
         row_heads=[_shown(grid, name) for name in names],
         column_heads=[_shown(grid, head) for head in grid.column_heads(cell)],
         value=_shown(grid, cell),
-        unit=_line(grid, grid.table.unit),
+        unit=_line(grid, grid.unit_of(cell)),
         caption=_line(grid, grid.table.caption),
         address=cell.address,
         citation=position,

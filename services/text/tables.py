@@ -1,5 +1,6 @@
 """A table in a text: rows and columns whose cells are slices of it. Which heads a cell stands under. Pure."""
 
+import re
 from collections import defaultdict
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property
@@ -14,6 +15,7 @@ Place = tuple[int, int]
 MIN_CONTENTS = 4
 # A row that begins so closes the group of rows above it.
 _TOTAL = "total"
+_PERCENT = re.compile(r"%|\bper ?cent", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -207,15 +209,25 @@ class Grid:
             if cell.row < self.table.head_rows and cell.char_start < cell.char_end
         )
 
+    def unit_of(self, cell: Cell) -> Place | None:
+        """The table's unit, where it is that of a value: what is said in percent has none of thousands."""
+        unit = self.table.unit
+        if unit is None or _PERCENT.search(self.text[slice(*unit)]):
+            return unit
+        said = (cell, *self.column_heads(cell))
+        return None if any(_PERCENT.search(self.say(each)) for each in said) else unit
+
     def column_heads(self, cell: Cell) -> tuple[Cell, ...]:
-        """What the cell's columns are, from the top down."""
+        """What the cell's columns are, from the top down; without the table's unit."""
         last = cell.column + cell.column_span
         return tuple(
             sorted(
                 (
                     head
                     for head in self.heads
-                    if head.column < last and cell.column < head.column + head.column_span
+                    if head.column < last
+                    and cell.column < head.column + head.column_span
+                    and (head.char_start, head.char_end) != self.table.unit
                 ),
                 key=lambda head: (head.row, head.column),
             )

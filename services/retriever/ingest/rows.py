@@ -104,6 +104,7 @@ def _shared(grid: Grid) -> tuple[Cell, ...]:
         head
         for head in grid.heads
         if columns - grid.name_columns > 1
+        and (head.char_start, head.char_end) != grid.table.unit
         and head.column <= grid.name_columns
         and head.column + head.column_span >= columns
     )

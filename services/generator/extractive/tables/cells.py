@@ -250,8 +250,8 @@ def sentence(answer: Answer) -> Sentence:
         column = say(grid.column_heads(cell))
         values.append(" ".join(filter(None, [column, say([cell])])))
     spoken = f"{name}: {'; '.join(values)}" if name else "; ".join(values)
-    unit = grid.table.unit
-    if unit is not None:
+    units = {unit for cell in answer.cells if (unit := grid.unit_of(cell))}
+    for unit in units:
         said = " ".join(text[unit[0] : unit[1]].split()).strip("()")
         if any(map(str.isalnum, said)):
             spoken += f" ({said})"

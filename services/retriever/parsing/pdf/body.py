@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from services.retriever.parsing.pdf.column_heads import Column, Unsure
 from services.retriever.parsing.pdf.words import YEAR, Piece, Row, Word, is_figure
 
-
 # A name of fewer words is not taken for the first line of one that had no room.
 _LONG_WORDS = 3
 

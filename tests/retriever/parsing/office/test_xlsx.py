@@ -279,9 +279,10 @@ def paired(found: ParsedDocument) -> list[tuple[str, ...]]:
 
 
 def test_a_row_without_values_is_no_title_of_the_rows_below() -> None:
-    for rows in ([["Alpha", 3], ["Beta", None], ["Gamma", 5]], [["Beta", None], ["Gamma", 5]]):
-        found = paired(read(sheet([["Item", "Price"], *rows])))
-        assert found[-1] == ("Gamma", "Price", "5")
+    rows: list[list[Value | None]] = [["Item", "Price"], ["Beta", None], ["Gamma", 5]]
+    assert paired(read(sheet(rows))) == [("Gamma", "Price", "5")]
+    rows.insert(1, ["Alpha", 3])
+    assert paired(read(sheet(rows))) == [("Alpha", "Price", "3"), ("Gamma", "Price", "5")]
 
 
 @pytest.mark.parametrize("marked", ["bold", "indent", "merged"])
