@@ -1,7 +1,7 @@
 """All services on one machine, each a process of its own, on an embedded PostgreSQL: `folio up`, the demo, tests.
 
 The folder it keeps holds everything: the database, the keys, the logs. Nothing is left running when it stops, not
-even if this process is killed.
+even if this process is killed. `folio up` starts again what ends by itself (`revive`).
 """
 
 import fcntl
@@ -25,6 +25,7 @@ from services import child
 from services.gateway import keys
 from services.postgres import admin
 from services.postgres.embedded import EmbeddedPostgres
+from services.restarts import Restarts
 from services.rpc.errors import FailedPrecondition, Unavailable
 from services.rpc.ports import reserved_address
 from services.rpc.probe import probe
@@ -43,6 +44,15 @@ HEALTH = {
     "gateway": "folio.gateway.v1.GatewayService",
 }
 
+# Who works with the embedded model: a setting, and its values that do. The first one is the default, where it does.
+ENCODER_USERS: Mapping[str, Sequence[str]] = {
+    "FOLIO_EMBEDDER": ("minilm",),
+    "FOLIO_COLBERT_ENCODER": ("minilm",),
+    "FOLIO_GENERATOR": ("extractive",),
+    "FOLIO_GENERATOR_FALLBACK": ("", "extractive"),
+    "FOLIO_JUDGE": ("", "alignment"),
+}
+
 Say = Callable[[str], None]
 
 
@@ -56,12 +66,16 @@ class Client:
 
 @dataclass
 class Service:
-    """A running service. `log` is where its standard error goes."""
+    """A service that runs, or is to. `log` is where its standard error goes."""
 
     name: str
     address: str
     log: Path
+    environment: Mapping[str, str] = field(repr=False)
     process: subprocess.Popen[bytes] = field(repr=False)
+    restarts: Restarts = field(default_factory=Restarts, repr=False)
+    # Not yet said to be ready since it was started again.
+    coming: bool = False
 
 
 def _require_free(port: int) -> None:
@@ -102,6 +116,7 @@ class Suite:
         self._environment = {**os.environ, **(environment or {})}
         self._say = say
         self._postgres: EmbeddedPostgres | None = None
+        self._postgres_restarts = Restarts()
         self._lock: IO[str] | None = None
         self._reserved = ExitStack()
 
@@ -178,9 +193,52 @@ class Suite:
                         said[line.strip()] = None
         return list(said)
 
-    def dead(self) -> list[Service]:
-        """Services whose process has ended by itself."""
-        return [service for service in self.services if service.process.poll() is not None]
+    def revive(self) -> list[str]:
+        """Starts again what has ended by itself, each after its wait, and says what happened since the last call.
+
+        Call it every second or so, from the thread that started the suite. Raises Unavailable, with the end of its log,
+        for a service that keeps ending.
+        """
+        said = self._revive_postgres()
+        for service in self.services:
+            if service.restarts.waiting:
+                if service.restarts.due:
+                    self._run(service)
+                    service.restarts.started()
+                    service.coming = True
+            elif service.process.poll() is not None:
+                service.coming = False
+                wait = service.restarts.ended()
+                if wait is None:
+                    raise Unavailable(f"{service.name} keeps stopping:\n{_tail(service.log)}")
+                said.append(
+                    f"{service.name} has stopped ({_why(service.process.returncode)});"
+                    f" starting it again in {wait:g} s; see {service.log}"
+                )
+            elif service.coming and not probe(service.address, HEALTH[service.name]):
+                service.coming = False
+                said.append(f"{service.name} is up again")
+        return said
+
+    def _revive_postgres(self) -> list[str]:
+        postgres, restarts = self._postgres, self._postgres_restarts
+        if postgres is None or postgres.running:
+            return []
+        if not restarts.waiting:
+            wait = restarts.ended()
+            if wait is None:
+                raise Unavailable(f"PostgreSQL keeps stopping; see {postgres.folder / 'log'}")
+            return [f"PostgreSQL has stopped; starting it again in {wait:g} s"]
+        if not restarts.due:
+            return []
+        try:
+            postgres.start()
+        except Unavailable:
+            # Killed, it leaves processes that take a moment to go: the next try waits longer.
+            return []
+        finally:
+            restarts.started()
+        return ["PostgreSQL is up again"]
 
     def _free_address(self) -> str:
         """Where a service may listen: nobody else is given it until we stop."""
@@ -226,7 +284,7 @@ class Suite:
             "FOLIO_CROSSENCODER_PROVIDER"
         ):
             names.append("crossencoder")
-        if not self._environment.get("FOLIO_ENCODER_ADDRESS"):
+        if not self._environment.get("FOLIO_ENCODER_ADDRESS") and _uses_encoder(self._environment):
             names.insert(0, "encoder")
         addresses = {name: self._free_address() for name in names}
         common = {
@@ -259,17 +317,14 @@ class Suite:
 
     def _launch(self, name: str, address: str, environment: Mapping[str, str]) -> None:
         log = self.folder / "logs" / f"{name}.log"
-        with log.open("wb") as output, child.uninterrupted():
-            process = subprocess.Popen(
-                child.command([sys.executable, "-P", "-m", f"services.{name}"], end=signal.SIGTERM),
-                env={**environment, "FOLIO_LISTEN": address, "PYTHONUNBUFFERED": "1"},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                # A session of its own: Ctrl-C reaches this process alone, which then stops the services in order.
-                start_new_session=True,
-            )
-            self.services.append(Service(name, address, log, process))
+        log.unlink(missing_ok=True)
+        whole = {**environment, "FOLIO_LISTEN": address, "PYTHONUNBUFFERED": "1"}
+        with child.uninterrupted():
+            self.services.append(Service(name, address, log, whole, _process(name, whole, log)))
+
+    def _run(self, service: Service) -> None:
+        with child.uninterrupted():
+            service.process = _process(service.name, service.environment, service.log)
 
     def _await_ready(self) -> None:
         until = time.monotonic() + READY_S
@@ -283,6 +338,38 @@ class Suite:
                         f"{service.name} was not ready after {READY_S:.0f} s ({problem}):\n{_tail(service.log)}"
                     )
                 time.sleep(0.1)
+
+
+def _uses_encoder(environment: Mapping[str, str]) -> bool:
+    """Whether a service with these settings works with the embedded model."""
+    return any(
+        value in users and value
+        for variable, users in ENCODER_USERS.items()
+        for value in [environment.get(variable) or users[0]]
+    )
+
+
+def _process(name: str, environment: Mapping[str, str], log: Path) -> "subprocess.Popen[bytes]":
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            child.command([sys.executable, "-P", "-m", f"services.{name}"], end=signal.SIGTERM),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            # A session of its own: Ctrl-C reaches this process alone, which then stops the services in order.
+            start_new_session=True,
+        )
+
+
+def _why(status: int) -> str:
+    """What a process's status says to a person."""
+    if status >= 0:
+        return f"exit status {status}"
+    try:
+        return signal.Signals(-status).name
+    except ValueError:
+        return f"signal {-status}"
 
 
 def _tail(log: Path, lines: int = 8) -> str:

@@ -20,7 +20,9 @@ ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 def run_until_stopped(folder: Path, organizations: Sequence[str], port: int) -> None:
-    """Runs until SIGINT or SIGTERM (while it starts: exit status 130), or until a service dies (1).
+    """Runs until SIGINT or SIGTERM (while it starts: exit status 130), or until a service keeps dying (1).
+
+    A service that dies is started again, and that is said.
 
     After a signal this process is taken for ending: it ignores further ones. Otherwise its handlers are as before.
     Organizations of earlier runs stay; a new folder has at least one, `default`.
@@ -51,9 +53,8 @@ def run_until_stopped(folder: Path, organizations: Sequence[str], port: int) -> 
         up = True
         _greet(suite)
         while not stopping.wait(1.0):
-            for service in suite.dead():
-                show.errors.print(f"[red]{service.name} has stopped; see {service.log}[/]")
-                raise typer.Exit(1)
+            for happened in suite.revive():
+                show.errors.print(f"[yellow]{escape(happened)}[/]", soft_wrap=True)
     except FolioError as error:
         show.errors.print(f"[red]{escape(error.message)}[/]")
         raise typer.Exit(1) from None

@@ -54,7 +54,9 @@ def from_service(
     """What a service's failure means for our caller. Text that gRPC made (addresses!) is replaced by ours."""
     known = from_rpc_error(error)
     if error.code() is grpc.StatusCode.UNAVAILABLE and not known.reason:
-        return Unavailable(f"{service} cannot be reached", reason="SERVICE_UNREACHABLE")
+        return Unavailable(
+            f"{service} cannot be reached", reason="SERVICE_UNREACHABLE", retry_after_s=2.0
+        )
     if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
         return DeadlineExceeded(f"{service} did not answer in time", reason="SERVICE_SLOW")
     if known.code in passed and known.reason:

@@ -37,6 +37,8 @@ _LANES = {
 _CALL_TOKENS, _CALL_TEXTS = 4096, 128
 # An ingest waits so long for an encoder that is away, e.g. starting again; a question does without.
 _PATIENCE_S = 60.0
+# How often it tries a text, and the pause after a call that broke off: the channel may not know yet that it did.
+_TRIES, _PAUSE_S = 3, 0.5
 
 
 class RemoteEncoder(TextEncoder):
@@ -77,9 +79,9 @@ class RemoteEncoder(TextEncoder):
             tokens=tokens,
             revision=self.revision,
         )
-        patient = lane is Lane.BULK
+        tries = _TRIES if lane is Lane.BULK else 1
         while True:
-            if patient:
+            if lane is Lane.BULK:
                 await self._await_ready()
             try:
                 return await self._stub.Encode(
@@ -87,11 +89,10 @@ class RemoteEncoder(TextEncoder):
                 )
             except grpc.aio.AioRpcError as error:
                 failure = _failure(error)
-                if not (patient and isinstance(failure, Unavailable)):
+                tries -= 1
+                if not tries or not isinstance(failure, Unavailable):
                     raise failure from None
-                # It went away while it worked. Once more, when it is back.
-                patient = False
-                await self._await_ready()
+            await asyncio.sleep(_PAUSE_S)
 
     async def _await_ready(self) -> None:
         """Unavailable if the encoder is away for long."""
@@ -139,7 +140,9 @@ def _parts(read: Sequence[Tokens]) -> Iterator[Sequence[Tokens]]:
 
 
 def _away() -> Unavailable:
-    return Unavailable("the encoder cannot be reached", reason="ENCODER_UNREACHABLE")
+    return Unavailable(
+        "the encoder cannot be reached; try again", reason="ENCODER_UNREACHABLE", retry_after_s=2.0
+    )
 
 
 def _failure(error: grpc.aio.AioRpcError) -> FolioError:

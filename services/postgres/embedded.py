@@ -78,9 +78,17 @@ class EmbeddedPostgres:
             raise FailedPrecondition("the embedded PostgreSQL is not started")
         return f"postgresql://postgres@/postgres?host={quote(str(self._sockets), safe='')}"
 
+    @property
+    def running(self) -> bool:
+        """Whether the server's process is there."""
+        return self._process is not None and self._process.poll() is None
+
     def start(self) -> None:
-        """Makes the cluster if there is none, and returns when it answers. Unavailable, with the log's end, if not."""
-        if self._process is not None:
+        """Makes the cluster if there is none, and returns when it answers. Unavailable, with the log's end, if not.
+
+        Where it has ended by itself it is started again, in the same place.
+        """
+        if self.running:
             return
         binaries = _binaries()
         owner = _unprivileged_user()

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from folio import AsyncFolio, CallFailed, Folio
 from folio.cli.commands import app
-from folio.common.v1 import document_pb2, step_pb2
+from folio.common.v1 import document_pb2
 from folio.gateway.v1 import gateway_pb2
 from folio.messages import Steps
 from services.rpc.errors import FailedPrecondition
@@ -228,38 +228,3 @@ def test_ctrl_c_while_it_starts_ends_it_and_leaves_nothing(data_folder: Path, un
     assert process.returncode == 130
     assert b"commands.py" not in said, said
     assert not (data_folder / "client.json").exists()
-
-
-def test_without_the_encoder_words_are_searched_and_vectors_again_when_it_is_back(
-    data_folders: Callable[[], Path],
-) -> None:
-    with (
-        Suite(data_folders(), ["acme"], port=0) as suite,
-        Folio(suite.client.address, suite.client.keys["acme"]) as acme,
-    ):
-        list(acme.ingest(HANDBOOK))
-        encoder = next(service for service in suite.services if service.name == "encoder")
-        environment = dict(
-            pair.split("=", 1)
-            for pair in Path(f"/proc/{encoder.process.pid}/environ").read_text().split("\0")
-            if "=" in pair
-        )
-        encoder.process.kill()
-        encoder.process.wait()
-
-        def degraded() -> set[int]:
-            found = acme.search(f"{QUESTION} {time.monotonic()}")
-            assert found.results
-            return {
-                step.step for step in found.steps if step.status == step_pb2.STEP_STATUS_DEGRADED
-            }
-
-        assert degraded() == {step_pb2.STEP_SEARCH, step_pb2.STEP_COLBERT}
-        states = {state.service: state.reachable for state in acme.status().services}
-        assert states == {"retriever": True, "colbert": True, "generator": True, "encoder": False}
-        suite.services.remove(encoder)
-        suite._launch("encoder", encoder.address, environment)
-        until = time.monotonic() + 60
-        while degraded() and time.monotonic() < until:
-            time.sleep(0.2)
-        assert not degraded()
