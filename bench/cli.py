@@ -16,6 +16,7 @@ from evals.cli.options import Address, Key, failures
 from evals.datasets import LOADERS, open_collection
 from evals.datasets.trec import check_ids, read_run, write_run
 from folio.cli import show
+from folio.cli.placeholders import name_values
 from services.rpc.errors import InvalidArgument
 
 app = typer.Typer(
@@ -103,3 +104,6 @@ def rerank(
             told = escape(f"{len(result.failed)} queries failed; {query}: {why}")
             terminal.errors.print(f"[red]{told}[/]")
             raise typer.Exit(1)
+
+
+name_values(app)

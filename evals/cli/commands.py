@@ -34,6 +34,7 @@ from evals.scoring.metrics import METRICS
 from evals.scoring.sweep import write_calibration
 from evals.session import Plan, ingest_golden
 from folio.cli import show
+from folio.cli.placeholders import name_values
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -238,7 +239,7 @@ def make(
     fresh: Fresh = True,
     quick: Quick = False,
 ) -> None:
-    """Start the suite, read our documents, climb the ladder, write <date>-<commit>.json and .html."""
+    """Start the suite, read our documents, climb the ladder, write DATE-COMMIT.json and .html."""
     with failures():
         golden = evaluation.load_sets([])
         plan = Plan(
@@ -285,3 +286,6 @@ def _save(summary: dict[str, Any], output: Path) -> None:
     data.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     page.write_text(render_page(summary), encoding="utf-8")
     terminal.console.print(f"wrote {data} and {page}")
+
+
+name_values(app)

@@ -130,7 +130,7 @@ def draft(
     count: Annotated[int, typer.Option(min=1, max=200, help="drafts per document")] = 3,
     by_rule: Annotated[bool, typer.Option(help="without a language model")] = False,
     corpus: Annotated[
-        Path, typer.Option(help="manifest of the documents; default: ours")
+        Path, typer.Option(help="manifest of the documents", show_default="ours")
     ] = evaluation.CORPUS,
     address: Address = "",
     key: Key = None,

@@ -13,6 +13,7 @@ from rich.markup import escape
 
 from folio import messages
 from folio.cli import admin, show
+from folio.cli.placeholders import name_values
 from folio.cli.profile import DEFAULT_FOLDER, Profile
 from folio.common.v1 import step_pb2
 from folio.failure import CallFailed
@@ -120,6 +121,9 @@ Without = Annotated[
 ]
 Collections = Annotated[list[str], typer.Option("--collection", help="only these; may be repeated")]
 Kinds = Annotated[list[str], typer.Option("--kind", help="only these; may be repeated")]
+
+
+DocumentId = Annotated[int, typer.Argument(help="see `folio documents list`")]
 
 
 def parse_date(text: str) -> str:
@@ -301,7 +305,7 @@ def list_documents(context: typer.Context) -> None:
 
 
 @documents_app.command("show")
-def show_document(context: typer.Context, document_id: int) -> None:
+def show_document(context: typer.Context, document_id: DocumentId) -> None:
     """Shows one document."""
     profile: Profile = context.obj
     with failures(), profile.connect() as folio:
@@ -309,7 +313,7 @@ def show_document(context: typer.Context, document_id: int) -> None:
 
 
 @documents_app.command("delete")
-def delete_document(context: typer.Context, document_id: int) -> None:
+def delete_document(context: typer.Context, document_id: DocumentId) -> None:
     """Deletes a document and everything that was derived from it."""
     profile: Profile = context.obj
     with failures(), profile.connect() as folio:
@@ -319,7 +323,7 @@ def delete_document(context: typer.Context, document_id: int) -> None:
 @app.command()
 def page(
     context: typer.Context,
-    document_id: Annotated[int, typer.Argument(help="see `folio documents list`")],
+    document_id: DocumentId,
     number: Annotated[int, typer.Argument(min=1, help="physical page, as viewers count, from 1")],
     output: Annotated[Path, typer.Option("--output", "-O", help="where to write the PNG")] = Path(
         "page.png"
@@ -401,3 +405,6 @@ def bench(context: typer.Context) -> None:
     from bench.cli import app as benchmarks
 
     benchmarks(context.args, prog_name="folio bench", obj=context.obj)
+
+
+name_values(app)
