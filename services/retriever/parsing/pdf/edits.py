@@ -39,9 +39,9 @@ def compose(page: PageText, parts: Sequence[Part]) -> PageText:
         if moved[line.start] >= 0
     ]
     uncertain = [
-        (moved[start], moved[_last(start, end, moved)] + 1)
+        (moved[first], moved[_last(first, end, moved)] + 1)
         for start, end in page.uncertain
-        if start < end and moved[start] >= 0
+        for first in [at for at in range(start, end) if moved[at] >= 0][:1]
     ]
     return replace(
         page,

@@ -42,6 +42,9 @@ _CLEAR = 88.0
 _FEW_CHARS = 40
 _BODY = 0.2  # Lines whose size differs by less than this share are of one size: OCR measures print roughly.
 _CLASS, _TITLE = "class", "title"
+# What digits look like to the program where it does not see them well, and what stands around figures.
+_FIGURE_LIKE = frozenset("OoQDlI|!SZBG§?%.,:/-")
+_AROUND_FIGURES = "()[]$€£¥.,:;-"
 _NUMBERS = re.compile(r"-?\d+(?:\.\d+)?")
 
 
@@ -290,7 +293,7 @@ def _glyphs(lines: Sequence[_Line], pixels: tuple[int, int], size: tuple[float, 
     ):
         start = len(chars)
         for word, after in pairwise([*line.words, _Word("", [], 0)]):
-            doubt = word.confidence < _DIGITS_SURE and any(map(str.isdigit, word.text))
+            doubt = word.confidence < _DIGITS_SURE and _may_be_figure(word.text)
             for char, box in zip(word.text, word.boxes, strict=True):
                 if doubt:
                     uncertain.add(len(chars))
@@ -307,6 +310,14 @@ def _glyphs(lines: Sequence[_Line], pixels: tuple[int, int], size: tuple[float, 
     return Glyphs(
         Frame(0.0, 0.0, size[0], size[1], 0), chars, boxes, runs, uncertain=frozenset(uncertain)
     )
+
+
+def _may_be_figure(word: str) -> bool:
+    """Whether a word holds a digit, or nothing but what blurred digits are taken for: "§" for 5, "l,OO0"."""
+    if any(map(str.isdigit, word)):
+        return True
+    solid = word.strip(_AROUND_FIGURES)
+    return bool(solid) and _FIGURE_LIKE.issuperset(solid)
 
 
 def _breaks_word(line: _Line, following: _Line) -> bool:
