@@ -8,8 +8,8 @@ from statistics import median
 from services.retriever.parsing.groups import Look, set_apart
 from services.retriever.parsing.pdf import body, column_heads
 from services.retriever.parsing.pdf.body import Line
-from services.retriever.parsing.pdf.column_heads import Column, Head, Unsure
 from services.retriever.parsing.pdf.grids import Grid, GridCell, cell_of
+from services.retriever.parsing.pdf.heads import Column, Head, Unsure
 from services.retriever.parsing.pdf.rules import Rules
 from services.retriever.parsing.pdf.words import (
     YEAR,
@@ -23,6 +23,9 @@ from services.retriever.parsing.pdf.words import (
 
 MAX_COLUMNS = 40
 _MAX_HEAD_ROWS = 9
+# Between rows of a table, of the size of the letters; the wider one where as many columns go on as before.
+_ROW_GAP, _WIDE_GAP = 3.2, 6.0
+_SURE_COLUMNS = 3
 _MANY_PAGES = 8
 # Of the size of the figures: a wider gap, or larger letters, and what is above is no head of the table.
 _HEAD_GAP, _HEADING = 1.2, 1.2
@@ -58,10 +61,17 @@ def _is_years(row: Row) -> bool:
     if not others:
         return True
     years = [int(re.sub(r"\D", "", piece.text)[-4:]) for piece in figures]
-    steps = {one - other for one, other in pairwise(years)}
-    if len(steps) == 1 and steps <= {1, -1}:
+    if _count_on(years):
         return True
     return any(piece.left > figures[0].left for piece in others)
+
+
+def _count_on(years: Sequence[int]) -> bool:
+    """Whether years follow one another, up or down, once or again from the first on: 2023 2022 2023 2022."""
+    again = next((at for at in range(2, len(years)) if years[at] == years[0]), len(years))
+    steps = {one - other for one, other in pairwise(years[:again])}
+    repeats = all(year == years[at % again] for at, year in enumerate(years))
+    return repeats and len(steps) == 1 and steps <= {1, -1}
 
 
 def _is_data(row: Row) -> bool:
@@ -83,7 +93,9 @@ def _blocks(rows: Sequence[Row]) -> list[tuple[int, int]]:
         while at < len(rows):
             row = rows[at]
             gap = row.top - rows[at - 1].bottom
-            if gap > 3.2 * row.size:
+            if gap > _ROW_GAP * row.size and not (
+                gap <= _WIDE_GAP * row.size and _stands_as(rows[last], rows[at:])
+            ):
                 break
             if _is_data(row):
                 last = at
@@ -95,6 +107,22 @@ def _blocks(rows: Sequence[Row]) -> list[tuple[int, int]]:
         found.append((first, last + 1))
         at = last + 1
     return found
+
+
+def _stands_as(above: Row, rows: Sequence[Row]) -> bool:
+    """Whether the next figures below a gap, with nothing but a name before them, end where those above it do."""
+    below = next((row for row in rows[:2] if _is_data(row)), None)
+    if below is None or any(len(row.pieces) > 1 for row in rows[: rows.index(below)]):
+        return False
+    ends, others = (
+        [piece.right for piece in _figures(row) if piece is not row.pieces[0]]
+        for row in (above, below)
+    )
+    return (
+        len(ends) == len(others) >= _SURE_COLUMNS
+        and above.pieces[0].left - below.pieces[0].left < 3 * below.size
+        and all(abs(a - b) < below.size for a, b in zip(ends, others, strict=True))
+    )
 
 
 def _crosses(row: Row, left: float) -> bool:

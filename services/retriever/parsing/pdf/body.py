@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from services.retriever.parsing.pdf.column_heads import Column, Unsure
+from services.retriever.parsing.pdf.heads import Column, Unsure
 from services.retriever.parsing.pdf.words import YEAR, Piece, Row, Word, is_figure
 
 # A name of fewer words is not taken for the first line of one that had no room.
 _LONG_WORDS = 3
+_HANGING = 0.4  # Of the letters' size: how far in a second line stands.
 
 
 @dataclass
@@ -57,15 +59,30 @@ def lines(body: Sequence[Row], columns: Sequence[Column], edge: float) -> list[L
         left = label[0].left if label else 0.0
         found.append(Line(label, cells, [row], left, bool(label) and not cells, parts))
     limit = max((line.label[-1].right for line in found if line.label), default=0.0)
-    return _joined(found, limit, edge)
+    return _joined(found, limit, edge, _hangs(found))
 
 
-def _joined(lines: list[Line], limit: float, edge: float) -> list[Line]:
+def _hangs(lines: Sequence[Line]) -> bool:
+    """Whether the second lines of names stand further in than the first: those that begin in lower case tell."""
+    steps = [
+        line.left - above.left
+        for above, line in pairwise(lines)
+        if above.title and line.label and line.label[0].text[0].islower()
+    ]
+    return bool(steps) and min(steps) >= _HANGING * lines[0].rows[0].size
+
+
+def _joined(lines: list[Line], limit: float, edge: float, hangs: bool) -> list[Line]:
     """Names that go on over lines: "Shares issued and" / "outstanding  441"."""
     found: list[Line] = []
     for line in _around(lines):
         above = found[-1] if found else None
-        if above is not None and line.label and above.label and _goes_on(above, line, limit, edge):
+        if (
+            above is not None
+            and line.label
+            and above.label
+            and _goes_on(above, line, limit, edge, hangs)
+        ):
             if above.title:
                 found[-1] = Line(
                     [*above.label, *line.label],
@@ -114,7 +131,7 @@ def _around(lines: list[Line]) -> list[Line]:
     return found
 
 
-def _goes_on(above: Line, line: Line, limit: float, edge: float) -> bool:
+def _goes_on(above: Line, line: Line, limit: float, edge: float, hangs: bool) -> bool:
     """Whether a name goes on in the next line; the one or the other has no figures."""
     last, first = above.label[-1], line.label[0]
     gap = line.rows[0].top - above.rows[-1].bottom
@@ -124,6 +141,8 @@ def _goes_on(above: Line, line: Line, limit: float, edge: float) -> bool:
         return False
     if first.text[0].islower():
         return True
+    if hangs and line.left < above.rows[-1].pieces[0].left + _HANGING * first.size:
+        return False
     open_end = last.text.endswith((",", "-", "\u2014", "("))
     if above.title and open_end and not YEAR.fullmatch(first.text):
         return True

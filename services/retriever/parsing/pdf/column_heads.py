@@ -1,58 +1,12 @@
 """What stands over the columns of a table: which heads belong to which of its columns."""
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from services.retriever.parsing.pdf import head_levels
+from services.retriever.parsing.pdf.heads import UNIT, Column, Head, Unsure, is_unit
 from services.retriever.parsing.pdf.rules import Rules
 from services.retriever.parsing.pdf.words import YEAR, Piece, Row, Word, is_figure
-
-UNIT = re.compile(
-    r"\(?\s*(?:all |amounts? |dollars? |figures |expressed |stated |u\.?s\.? |[$\u20ac\u00a3] ?|millions|thousands|"
-    r"in |except |% of )[^.]{0,80}\)?:?|\(?(?:un)?audited\)?",
-    re.IGNORECASE,
-)
-
-
-class Unsure(Exception):
-    """Something stands where no reader could say what it belongs to."""
-
-
-@dataclass
-class Column:
-    """A column of figures or of words. `left` and `right` are its figures'; the outer ones take in their signs."""
-
-    left: float
-    right: float
-    outer_left: float
-    outer_right: float
-    pieces: int = 0
-
-    @property
-    def centre(self) -> float:
-        return (self.outer_left + self.outer_right) / 2
-
-    def take(self, piece: Piece) -> None:
-        self.left, self.right = min(self.left, piece.left), max(self.right, piece.right)
-        self.outer_left = min(self.outer_left, piece.outer_left)
-        self.outer_right = max(self.outer_right, piece.outer_right)
-        self.pieces += 1
-
-    def overlap(self, left: float, right: float) -> float:
-        return min(self.outer_right, right) - max(self.outer_left, left)
-
-
-@dataclass
-class Head:
-    """A head over columns first..last; `row` is the line it begins on, `end` the last."""
-
-    first: int
-    last: int
-    row: int
-    end: int
-    words: list[Word]
-    level: int = 0
 
 
 def find(
@@ -84,7 +38,7 @@ def find(
                 column.outer_left = min(column.outer_left, *(word.left for word in head.words))
                 column.outer_right = max(column.outer_right, *(word.right for word in head.words))
         heads += placed
-    return _levelled(_merged(heads, wide, rules)), stub, skipped
+    return head_levels.levelled(head_levels.merged(heads, wide, rules)), stub, skipped
 
 
 def tell_apart(heads: Sequence[Head], percents: Sequence[bool]) -> bool:
@@ -94,7 +48,7 @@ def tell_apart(heads: Sequence[Head], percents: Sequence[bool]) -> bool:
         tuple(
             at
             for at, head in enumerate(heads)
-            if head.first <= column <= head.last and not _is_unit(head)
+            if head.first <= column <= head.last and not is_unit(head)
         )
         for column in range(len(percents))
     ]
@@ -138,7 +92,7 @@ def _placed(
         for piece in over
     ):
         raise Unsure  # A figure is no head.
-    ranges = _nearest(over, columns)
+    ranges = _nearest(over, columns, _breaks(over, columns, rules, below))
     for at, piece in enumerate(over):
         hit = columns_under(piece, columns)
         span = _ruled_span(piece, over, columns, rules, below)
@@ -193,19 +147,44 @@ def _is_own(piece: Piece, over: Sequence[Piece], columns: Sequence[Column], at: 
     return sum(columns[at].overlap(other.outer_left, other.outer_right) > 0 for other in over) == 1
 
 
-def _nearest(over: Sequence[Piece], columns: Sequence[Column]) -> list[list[int]]:
-    """Each column goes to the piece nearest to it."""
+def _breaks(
+    over: Sequence[Piece], columns: Sequence[Column], rules: Rules, below: float
+) -> list[float]:
+    """Where the lines that are drawn next to a line of heads all end, between two columns: no head goes over that."""
+    top, size = min(piece.top for piece in over), over[0].size
+    near = [
+        (left, right)
+        for y, left, right in rules.across
+        if top - size <= y <= max(below, *(piece.bottom for piece in over)) + 0.35 * size
+    ]
+    found = []
+    for one, other in pairwise(columns):
+        ends = [right for _, right in near if one.centre < right < other.centre]
+        starts = [left for left, _ in near if one.centre < left < other.centre]
+        crossing = any(left < one.centre and right > other.centre for left, right in near)
+        if ends and starts and not crossing:
+            found.append((max(ends) + min(starts)) / 2)
+    return [x for x in found if not any(piece.left < x < piece.right for piece in over)]
+
+
+def _nearest(
+    over: Sequence[Piece], columns: Sequence[Column], breaks: Sequence[float]
+) -> list[list[int]]:
+    """Each column goes to the piece nearest to it, of those on its side of the breaks where there are any."""
     ranges: list[list[int]] = [[] for _ in over]
     for at, column in enumerate(columns):
         distances = [
             (
+                sum((column.centre < x) != ((piece.left + piece.right) / 2 < x) for x in breaks),
                 max(0.0, column.outer_left - piece.right, piece.left - column.outer_right),
                 abs(column.centre - (piece.left + piece.right) / 2),
                 i,
             )
             for i, piece in enumerate(over)
         ]
-        ranges[min(distances)[2]].append(at)
+        apart, *_, nearest = min(distances)
+        if not apart:
+            ranges[nearest].append(at)
     return ranges
 
 
@@ -267,111 +246,3 @@ def _ruled_span(
         ):
             spans.append((right - left, under[0], under[-1]))
     return max(spans)[1:] if spans else None
-
-
-def _merged(heads: list[Head], columns: Sequence[Column], rules: Rules) -> list[Head]:
-    """Lines of one head put together: the same columns, one under the other, no line between.
-
-    Raises Unsure for a head of one column over another of the same column: the upper one may be the title of several.
-    """
-    found: list[Head] = []
-    for head in sorted(heads, key=lambda head: (head.row, head.first)):
-        before = next(
-            (
-                one
-                for one in reversed(found)
-                if (one.first, one.last) == (head.first, head.last)
-                and not any(
-                    other.first <= head.last
-                    and other.last >= head.first
-                    and one.end < other.row < head.row
-                    for other in heads
-                )
-            ),
-            None,
-        )
-        if (
-            before is not None
-            and min(word.top for word in head.words) - max(word.bottom for word in before.words)
-            < 0.4 * head.words[0].size
-            and not _is_unit(head)
-            and not _is_unit(before)
-            and not _is_ruled_off(before, head, columns, rules)
-        ):
-            before.words += head.words
-            before.end = head.row
-        else:
-            single = before is not None and head.first == head.last
-            if before is not None and single and not _is_unit(before) and not _is_unit(head):
-                _widen(before, heads, columns)
-            found.append(head)
-    return found
-
-
-def _widen(head: Head, heads: Sequence[Head], columns: Sequence[Column]) -> None:
-    """A head of one column with a head of that column below it may be the title of several: those that have nothing
-    else on its line and in whose middle it stands. Raises Unsure where there are two ways."""
-    covered = {
-        at
-        for other in heads
-        if other is not head and other.row <= head.end and other.end >= head.row
-        for at in range(other.first, other.last + 1)
-    }
-    low = high = head.first
-    while low - 1 >= 0 and low - 1 not in covered:
-        low -= 1
-    while high + 1 < len(columns) and high + 1 not in covered:
-        high += 1
-    middle = (min(word.left for word in head.words) + max(word.right for word in head.words)) / 2
-    size = head.words[0].size
-    ways = []
-    for first in range(low, head.first + 1):
-        for last in range(head.first, high + 1):
-            others = [other for other in heads if other is not head]
-            if first < last and all(_nests(first, last, other) for other in others):
-                left, right = columns[first].outer_left, columns[last].outer_right
-                off = abs(middle - (left + right) / 2) / max(0.8 * size, 0.05 * (right - left))
-                ways.append((off, first, last))
-    ways.sort()
-    if ways and ways[0][0] <= 1 and not (len(ways) > 1 and ways[1][0] <= 1):
-        _, head.first, head.last = ways[0]
-    elif ways and ways[0][0] < 2:
-        raise Unsure
-
-
-def _is_unit(head: Head) -> bool:
-    return UNIT.fullmatch(" ".join(word.text for word in head.words)) is not None
-
-
-def _is_ruled_off(above: Head, head: Head, columns: Sequence[Column], rules: Rules) -> bool:
-    """Whether a line is drawn between two heads of the same columns."""
-    top = max(word.middle for word in above.words)
-    bottom = min(word.middle for word in head.words)
-    centre = (columns[head.first].outer_left + columns[head.last].outer_right) / 2
-    return any(top < y < bottom and left <= centre <= right for y, left, right in rules.across)
-
-
-def _nests(first: int, last: int, head: Head) -> bool:
-    """Whether two runs of columns lie apart, or one in the other."""
-    apart = last < head.first or head.last < first
-    inside = first <= head.first and head.last <= last
-    return apart or inside or (head.first <= first and last <= head.last)
-
-
-def _levelled(heads: list[Head]) -> list[Head]:
-    """Levels from the top: below every head over the same columns."""
-    if not all(_nests(head.first, head.last, other) for head in heads for other in heads):
-        raise Unsure
-    for head in sorted(heads, key=lambda head: head.row):
-        head.level = 1 + max(
-            (
-                other.level
-                for other in heads
-                if other is not head
-                and other.end < head.row
-                and other.first <= head.last
-                and other.last >= head.first
-            ),
-            default=-1,
-        )
-    return heads
