@@ -115,6 +115,12 @@ def figures(text: str) -> Figures:
     )
 
 
+def dates(text: str) -> Iterator[tuple[int, int]]:
+    """Where a text says a day."""
+    for pattern in (_ISO, _DAY_FIRST, _MONTH_FIRST, _SLASHED):
+        yield from (match.span() for match in pattern.finditer(text))
+
+
 def _take_dates(text: str) -> tuple[set[frozenset[Date]], str]:
     dates: set[frozenset[Date]] = set()
 

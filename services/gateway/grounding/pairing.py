@@ -5,11 +5,14 @@ if one is, and under the heads that are named, if any are.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 
-from services.gateway.grounding.numbers import figures
+from services.gateway.grounding.naming import Value, misnamed
+from services.gateway.grounding.numbers import Date, dates, figures
 from services.gateway.grounding.quotes import SourceText, Span
 from services.text.codes import is_part_number
 from services.text.tables import Cell, Grid
@@ -48,27 +51,43 @@ class _Item:
     """A value of a sentence: where it says it, and the cells that it may be from."""
 
     at: int
+    end: int
     cells: tuple[Cell, ...]
 
 
 def mispaired(sentence: str, quotes: Sequence[Quoted], sources: Sequence[SourceText]) -> bool:
     """Whether a value of a sentence stands in another row or column of a table than the ones it names."""
-    for index in sorted({quote.source for quote in quotes}):
+    values: dict[tuple[int, int], list[tuple[Grid, Cell]]] = defaultdict(list)
+    named = sorted({quote.source for quote in quotes})
+    for index in named:
         source = sources[index]
         spans = [quote.span for quote in quotes if quote.source == index]
         prose = _prose_numbers(source, spans)
+        heads = [place for grid in source.grids for place in _said_heads(sentence, grid)]
         for grid in source.grids:
             # A figure that is quoted from a table is from there, whatever other tables hold.
             others = _quoted_numbers([other for other in source.grids if other is not grid], spans)
             shown = _shown_rows(sentence, grid, spans)
             items = [
                 item
-                for item in _items(sentence, grid, spans, prose, others)
+                for item in _items(sentence, grid, spans, prose, others, heads)
                 if not any(cell.row in shown for cell in item.cells)
             ]
             if items and not _paired(sentence, grid, items, spans):
                 return True
-    return False
+            for item in items:
+                values[item.at, item.end] += [(grid, cell) for cell in item.cells]
+    return misnamed(
+        sentence,
+        [Value(start, end, tuple(cells)) for (start, end), cells in sorted(values.items())],
+        [grid for index in named for grid in sources[index].grids],
+        [
+            grid
+            for index, source in enumerate(sources)
+            if index not in named
+            for grid in source.grids
+        ],
+    )
 
 
 def _shown_rows(sentence: str, grid: Grid, spans: Sequence[Span]) -> frozenset[int]:
@@ -116,8 +135,11 @@ def _items(
     spans: Sequence[Span],
     prose: frozenset[Decimal],
     others: frozenset[Decimal],
+    said: Sequence[tuple[int, int]],
 ) -> Iterator[_Item]:
     """The numbers that a sentence takes from a table, and the values that it quotes by themselves.
+
+    A number inside of a name of a row or a column (`said`: where the sentence has those) is none.
 
     Of `prose` and `others`, quoted from outside of it, only those that are quoted from it too are its own.
     """
@@ -125,32 +147,41 @@ def _items(
     quoted = [cell for cell in values if any(_touch(span, cell) for span in spans)]
     heads = {number for cell in _all_heads(grid) for number in _numbers(grid.say(cell))}
     seen: set[Cell] = set()
-    # The 12 of PX-12 is no value of 12.
-    codes = [
-        (match.start(), match.end())
-        for match in _CODE.finditer(sentence)
-        if is_part_number(match[0])
-    ]
+    # The 12 of PX-12, of a day or of a name that is said is no value of 12.
+    days = list(dates(sentence))
+    taken = [*days, *said]
+    taken += [match.span() for match in _CODE.finditer(sentence) if is_part_number(match[0])]
+    for start, end in days:
+        holding = [cell for cell in quoted if _days(sentence[start:end]) & _days(grid.say(cell))]
+        if holding:
+            seen.update(holding)
+            yield _Item(start, end, tuple(holding))
     for match in _NUMBER.finditer(sentence):
-        if any(start <= match.start() < end for start, end in codes):
+        if any(start <= match.start() < end for start, end in taken):
             continue
-        for number in _numbers(match[0]) - prose - heads:
+        for number in _numbers(match[0]) - prose:
             holding = [cell for cell in quoted if number in _numbers(grid.say(cell))]
-            if not holding and number not in others:
+            if not holding and number not in others | heads:
                 holding = [cell for cell in values if number in _numbers(grid.say(cell))]
             if holding:
                 seen.update(holding)
-                yield _Item(match.start(), tuple(holding))
+                yield _Item(match.start(), match.end(), tuple(holding))
     for cell in quoted:
         alone = any(cell.char_start <= span.start and span.end <= cell.char_end for span in spans)
         if alone and cell not in seen:
-            yield _Item(sentence.find(grid.say(cell)), (cell,))
+            at = sentence.find(grid.say(cell))
+            yield _Item(at, at, (cell,))
 
 
 def _touch(span: Span, cell: Cell) -> bool:
     return span.start < cell.char_end and cell.char_start < span.end
 
 
+def _days(text: str) -> frozenset[Date]:
+    return frozenset[Date]().union(*figures(text).dates)
+
+
+@lru_cache(maxsize=8192)
 def _numbers(text: str) -> frozenset[Decimal]:
     found = figures(text)
     return found.numbers.union(*found.doubtful)
@@ -160,6 +191,11 @@ def _all_heads(grid: Grid) -> Iterator[Cell]:
     yield from grid.heads
     for row in grid.rows:
         yield from grid.row_heads(row)
+
+
+def _said_heads(sentence: str, grid: Grid) -> Iterator[tuple[int, int]]:
+    for cell in _all_heads(grid):
+        yield from _said(sentence, grid.say(cell))
 
 
 def _at(one: _Item | _Named) -> int:
