@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from evals.studies.table_questions import excerpt, load
+from folio.formats import MediaType
 from services.gateway.grounding.check import DraftQuote, DraftSentence, check_sentence
 from services.gateway.grounding.quotes import SourceText
 from services.retriever.parsing.parser import Hints
@@ -38,7 +39,7 @@ def read(data: Path) -> Iterator[SourceText]:
     for file, wanted in pages.items():
         if (data / file).is_file():
             content = excerpt(data / file, sorted(set(wanted)))
-            parsed = PARSERS["application/pdf"](content, Hints(stem=Path(file).stem))
+            parsed = PARSERS[MediaType.PDF](content, Hints(stem=Path(file).stem))
             yield SourceText(parsed.text, tables=parsed.tables)
 
 

@@ -147,7 +147,9 @@ def _other_unit(sentence: str, value: Value, grid: Grid, cell: Cell) -> bool:
     if asked is None:
         return False
     heads = _all_heads(grid, cell)
-    about = [grid.text[slice(*place)] for place in (grid.table.unit, grid.table.caption) if place]
+    about = [
+        grid.text[slice(*place)] for place in (grid.unit_of(cell), grid.table.caption) if place
+    ]
     beside = [each for each in grid.row(cell.row) if each is not cell]
     told = units_of_value(grid.say(cell)).union(
         *(units_of_head(text) for text in (*map(grid.say, heads), *about)),
