@@ -6,11 +6,16 @@ _NOTHING = re.compile(
     r"""(?:
         untitled(?:\ \w+)? | unbenannt | sans\ titre | sin\ t[ií]tulo | sem\ t[ií]tulo | senza\ titolo | naamloos
         | namnl[öo]s | no\ title | dok?[ck]ument[oe]? | doc | (?:new|neues)\ do[ck]ument
+        | (?:ohne|kein)\ titel | titel | title | titre | t[ií]tulo | titolo | namenlos | zonder\ titel | uden\ titel
+        | uten\ (?:tittel|navn) | nimet[öo]n | bez\ (?:n[áa]zvu|tytu[łl]u) | n[ée]v\ n[ée]lk[üu]l | ba[şs]l[ıi]ks[ıi]z
+        | (?:nouveau|nuevo|nuovo|novo|nieuw|nytt|nyt)\ do[ck]umento? | без\ (?:названия|имени|назви) | документ
+        | 無題 | 无标题 | 無標題 | 未命名 | 文档 | 文書 | 제목\ ?없음
+        | anonymous | unspecified | unknown | unnamed | noname | n/?a | tbd | (?:document\ )?title\ here | your\ title
         | (?:microsoft\ )?(?:word|excel|powerpoint|office)(?:[\ -](?:document|presentation|pr[äa]sentation))?
         | presentation | pr[äa]sentation | slide | folie | diapositive? | sheet | tabelle | book | mappe | layout
         | template | vorlage | temp | tmp | test | scan | scanned\ (?:document|image) | image | img | fax | print
         | output | file | datei | page | pdf | none | null | default | blank | normal | draft | download
-        | adobe\ (?:indesign|photoshop|illustrator).*
+        | adobe\ (?:indesign|photoshop|illustrator).* | (?:pdf)?(?:la)?tex\ with\ (?:the\ )?hyperref(?:\ package)?
     )[\s_\-]*(?:\(?\d+\)?)?(?:\.\w{1,5})?""",
     re.IGNORECASE | re.VERBOSE,
 )

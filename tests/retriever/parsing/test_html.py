@@ -149,6 +149,35 @@ class TestFurniture:
         assert "Boots are left at the door." in read(page).text
 
 
+class TestRaisedByStyle:
+    @pytest.mark.parametrize(
+        ("rule", "text"),
+        [
+            (".fn { vertical-align: super; font-size: 70% }", "lifts 36[^8] tons"),
+            ("span.fn{vertical-align:.5em}", "lifts 36[^8] tons"),
+            ("p .fn { vertical-align: 4px }", "lifts 36[^8] tons"),
+            (".fn { vertical-align: middle }", "lifts 368 tons"),
+            (".fn { vertical-align: super } span.fn { vertical-align: baseline }", "lifts 368 tons"),
+        ],
+    )
+    def test_a_rule_of_the_page(self, rule: str, text: str) -> None:
+        document = read("<p>It lifts 36<span class=fn>8</span> tons.</p>", f"<style>{rule}</style>")
+        assert text in document.text
+
+    @pytest.mark.parametrize("value", ["super", " SUPER ", "40%", "0.6em", "5px"])
+    def test_a_style_of_its_own(self, value: str) -> None:
+        found = read(f'<p>It lifts 36<span style="vertical-align:{value}">8</span> tons.</p>')
+        assert "36[^8] tons" in found.text
+
+    def test_a_lowered_digit_stays_with_its_letter(self) -> None:
+        found = read("<p>H<i class=n>2</i>O</p>", "<style>.n{vertical-align:sub}</style>")
+        assert found.text == "H2O"
+
+    def test_a_cell_is_not_raised(self) -> None:
+        found = read('<table><tr><td style="vertical-align:super">36<td>8</table>')
+        assert "36 | 8" in found.text
+
+
 class TestHiddenByStyle:
     @pytest.mark.parametrize(
         ("rule", "seen"),
@@ -177,6 +206,14 @@ class TestHiddenByStyle:
             f"<style>{rule}</style>",
         )
         assert ("14 days" in document.text) is seen
+
+    def test_an_old_text_that_is_longer_than_the_new_one_is_hidden(self) -> None:
+        document = read(
+            "<main><p>Looms come back within 45 days.</p><p class='c'>Until 2019: looms may be returned"
+            " within 14 days of purchase, in their own box, with the receipt.</p></main>",
+            "<style>.c{display:none}</style>",
+        )
+        assert document.text == "Looms come back within 45 days."
 
     def test_a_page_that_is_shown_by_script_is_read(self) -> None:
         document = read(

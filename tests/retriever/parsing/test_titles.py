@@ -18,6 +18,8 @@ from tests.retriever.parsing.pdfs import make, text
         "{3F2504E0-4F89-11D3-9A0C-0305E82C3301}", "3f2504e04f8911d39a0c0305e82c3301", "0001018724-18-000005",
         "", "- 1 -",
         "PII: S0040-4039(99)00123-4", "file:///home/anna/a.html", "(untitled)",
+        "(anonymous)", "Ohne Titel", "Bez názvu", "Nuovo documento 2", "Без названия", "無題", "未命名1", "제목 없음",
+        "LaTeX with hyperref package", "(unspecified)", "Title",
     ],
 )  # fmt: skip
 def test_rubbish(title: str) -> None:
@@ -30,7 +32,7 @@ def test_rubbish(title: str) -> None:
         "Pension guide", "Slide rules and their makers", "Test report of the harbour crane", "2023 budget",
         "Word of mouth",
         "The document in question", "Microsoft Word for beginners", "Template matching", "説明書", "A", "Page design",
-        "10-K", "Vorlage des Rates vom 3. Mai",
+        "10-K", "Vorlage des Rates vom 3. Mai", "Title IX rules", "Ohne Titel geht es auch", "Unknown soldiers",
     ],
 )  # fmt: skip
 def test_titles(title: str) -> None:

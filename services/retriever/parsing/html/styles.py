@@ -1,6 +1,6 @@
-"""What a page's own styles hide or strike out: the attributes of its elements, and the rules of its <style>.
+"""What a page's own styles hide, strike out or raise: the attributes of its elements, and the rules of its <style>.
 
-Not a style engine: it knows the properties that take text away, on a wide screen, in the order of the cascade.
+Not a style engine: it knows the properties that change what a text says, on a wide screen, in the order of the cascade.
 """
 
 import re
@@ -20,7 +20,12 @@ _BLANK = re.compile(r"\s+")
 _COMMENT = re.compile(r"/\*.*?\*/|<!--|-->", re.DOTALL)
 _MARK = re.compile("[{};]")
 # Properties of a class that are looked at. Others that hide (opacity, offsets) belong to pages that show by script.
-_PROPERTIES = frozenset({"display", "visibility", "text-decoration", "text-decoration-line"})
+_PROPERTIES = frozenset(
+    {"display", "visibility", "text-decoration", "text-decoration-line", "vertical-align"}
+)
+_LENGTH = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(em|ex|rem|px|pt|%)")
+_RAISED = {"em": 0.2, "ex": 0.4, "rem": 0.2, "px": 3.0, "pt": 2.0, "%": 20.0}
+"""Least lengths above the line from which a text is raised."""
 # At most three compounds: longer ones cost more time than they tell.
 _COMPOUND = r"[\w.#*\[\]=\"'-]+"
 _SELECTOR = re.compile(rf"{_COMPOUND}(?:\s*[\s>+~]\s*{_COMPOUND}){{0,2}}")
@@ -33,10 +38,12 @@ _MAX_SHEET = 2**20  # Characters of one <style>.
 
 @dataclass
 class Styles:
-    """Elements (by `mem_id`) that the page's rules hide, show in spite of a rule, or strike out."""
+    """Elements (by `mem_id`) that the page's rules hide, strike out, raise above the line or lower below it."""
 
     hidden: set[int] = field(default_factory=set)
     struck: set[int] = field(default_factory=set)
+    raised: set[int] = field(default_factory=set)
+    lowered: set[int] = field(default_factory=set)
 
 
 def is_hidden_by_attribute(node: LexborNode) -> bool:
@@ -51,6 +58,25 @@ def is_hidden_by_attribute(node: LexborNode) -> bool:
 def is_struck_by_attribute(node: LexborNode) -> bool:
     """Whether the element's own style strikes its text out."""
     return "line-through" in (node.attributes.get("style") or "").lower()
+
+
+def shift_by_attribute(node: LexborNode) -> int:
+    """1 if the element's own style raises its text, -1 if it lowers it, else 0."""
+    style = node.attributes.get("style") or ""
+    if "vertical-align" not in style.lower():
+        return 0
+    return _shift(next((v for n, v, _ in _declarations(style) if n == "vertical-align"), ""))
+
+
+def _shift(value: str) -> int:
+    """What a value of vertical-align does: a footnote's mark is often raised by a length."""
+    if value in ("super", "sub"):
+        return 1 if value == "super" else -1
+    length = _LENGTH.fullmatch(value)
+    if not length:
+        return 0
+    up, least = float(length[1]), _RAISED[length[2]]
+    return (up >= least) - (up <= -least)
 
 
 def of_page(tree: LexborHTMLParser) -> Styles:
@@ -88,6 +114,8 @@ def _found(best: Mapping[tuple[int, str], tuple[object, str]]) -> Styles:
             found.hidden.add(node)
         elif name == "text-decoration" and "line-through" in value:
             found.struck.add(node)
+        elif name == "vertical-align" and (shift := _shift(value)):
+            (found.raised if shift > 0 else found.lowered).add(node)
     return found
 
 

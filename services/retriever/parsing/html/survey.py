@@ -57,15 +57,19 @@ _TELLING_CHARS = 800
 _PROSE_CHARS = 200
 _LINK_CHARS = 40
 _LONG_CELL = 300
+# Of a page's characters: what is hidden and more than that is shown by a script later. Less is an old text or a note.
+_SHOWN_BY_SCRIPT = 0.9
 
 
 @dataclass
 class Survey:
-    """Elements by `mem_id`. `hidden` are hidden by a rule of the page; `furniture` are menus and banners; `layout` are
+    """Elements by `mem_id`. `hidden` are hidden by a rule of the page, `raised` and `lowered` moved by one; `furniture` are menus and banners; `layout` are
     tables that put text beside text and hold no data."""
 
     hidden: set[int] = field(default_factory=set)
     struck: set[int] = field(default_factory=set)
+    raised: set[int] = field(default_factory=set)
+    lowered: set[int] = field(default_factory=set)
     furniture: set[int] = field(default_factory=set)
     layout: set[int] = field(default_factory=set)
 
@@ -103,10 +107,14 @@ class _Surveyor:
     def __init__(self, tree: LexborHTMLParser) -> None:
         self._styles = styles.of_page(tree)
         self._menus: set[int] = set()
-        # Banners and hidden elements with their size: none of them is most of a page.
+        # Banners and hidden elements with their size: neither is a whole page.
         self._banners: dict[int, int] = {}
         self._hidden: dict[int, int] = {}
-        self._found = Survey(struck=self._styles.struck)
+        self._found = Survey(
+            struck=self._styles.struck,
+            raised=self._styles.raised,
+            lowered=self._styles.lowered,
+        )
 
     def survey(self, root: LexborNode | None) -> Survey:
         page = _Open(None)
@@ -130,9 +138,9 @@ class _Surveyor:
         return self._result(page)
 
     def _result(self, page: _Open) -> Survey:
-        half = page.chars / 2
-        self._found.hidden = {node for node, chars in self._hidden.items() if chars <= half}
-        banners = {node for node, chars in self._banners.items() if chars <= half}
+        most = page.chars * _SHOWN_BY_SCRIPT
+        self._found.hidden = {node for node, chars in self._hidden.items() if chars <= most}
+        banners = {node for node, chars in self._banners.items() if chars <= page.chars / 2}
         # A page of nothing but menus: then they are what it says.
         self._found.furniture = banners | (self._menus if page.own else set())
         return self._found

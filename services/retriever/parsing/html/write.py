@@ -132,10 +132,21 @@ class _Walk:
         if tag in _PREFORMATTED or "white-space:pre" in style:
             self._writer.preformatted(self._text(node))
             return True
-        if tag in ("sup", "sub") or "vertical-align:su" in style:
-            return self._mark(node, lowered=tag == "sub" or "vertical-align:sub" in style)
+        shift = self._shift(node, tag)
+        if shift:
+            return self._mark(node, lowered=shift < 0)
         whole = self._WHOLE.get(tag)
         return whole is not None and whole(self, node)
+
+    def _shift(self, node: LexborNode, tag: str) -> int:
+        """1 for text above the line, -1 for text below it."""
+        key = node.mem_id
+        if tag in ("td", "th", "tr", "img", "table") or tag in _BLOCKS:
+            return 0  # There it says where a box stands.
+        if tag in ("sup", "sub"):
+            return 1 if tag == "sup" else -1
+        by_rule = (key in self._survey.raised) - (key in self._survey.lowered)
+        return styles.shift_by_attribute(node) or by_rule
 
     def _mark(self, node: LexborNode, lowered: bool) -> bool:
         """Raised or lowered characters; more than a few of them are running text."""
