@@ -23,6 +23,8 @@ _TOKEN = re.compile(r"\S+")
 _OPENING, _CLOSING = "([{<\"'`\u201c\u2018\u00ab\u201e*", ")]}>\"'`\u201d\u2019\u00bb,;:!?*."
 _WORD = re.compile(r"[^\W\d_]{3,32}")
 _JOINS = re.compile(r"[/\\@]+")
+# Names of programs and hosts: file_reader_v2.py, node-17.rack4.example. Not 3.5, and not "e.g".
+_NAME = re.compile(r"(?=.*[^\W\d_]{2})[\w-]{2,}(?:\.[\w-]{2,})+|[^\W_]{2,}(?:_[^\W_]{2,})+")
 _LETTERS_DIGITS = re.compile(r"[^\W\d_]+|\d+")
 _AMOUNT = re.compile(r"\d{1,3}(?:[.,'\u2019]\d{3})+(?:[.,]\d+)?")
 _NUMBER = re.compile(r"\d{3,64}")
@@ -52,7 +54,8 @@ def _code_terms(text: str) -> list[str]:
     for code in codes(text):
         terms.setdefault(code_term(code))
         compact = re.sub(r"\W|_", "", code)
-        if compact != code and len(compact) >= 4:
+        # "§12a" is found as 12a.
+        if compact != code and len(compact) >= (3 if code[0] == "§" else 4):
             terms.setdefault(code_term(compact))
         if not _AMOUNT.fullmatch(code):
             parts = _LETTERS_DIGITS.findall(code)
@@ -80,16 +83,21 @@ def _amounts(text: str) -> list[str]:
 
 
 def _joined(text: str) -> list[str]:
-    """What strokes and addresses join: sick/compassionate, /opt/gauges/lanternfish.conf, oakes@waterworks.example."""
+    """What strokes, addresses and names in code join: sick/compassionate, /opt/gauges/lanternfish.conf,
+    oakes@waterworks.example, file_reader_v2.py."""
     found: dict[str, None] = {}
     for match in _TOKEN.finditer(text):
         token = match.group().lstrip(_OPENING).rstrip(_CLOSING)
-        if len(token) > 4 * MAX_CODE_CHARS or not _JOINS.search(token):
+        if len(token) > 4 * MAX_CODE_CHARS or not (_JOINS.search(token) or _NAME.fullmatch(token)):
             continue
         for piece in _JOINS.split(token):
-            for word in (piece, *re.split(r"\W+", piece)):
+            parts = piece.split(".") if _NAME.fullmatch(piece) else []
+            for word in (piece, *parts, *re.split(r"[\W_]+", piece)):
                 if len(word) > 2 and any(char.isalpha() for char in word):
                     found.setdefault(word)
+            for part in parts:
+                if 2 < len(part) <= MAX_CODE_CHARS and is_indexed(part):
+                    found.setdefault(code_term(part))
     return list(found)
 
 

@@ -157,7 +157,10 @@ class TestRaisedByStyle:
             ("span.fn{vertical-align:.5em}", "lifts 36[^8] tons"),
             ("p .fn { vertical-align: 4px }", "lifts 36[^8] tons"),
             (".fn { vertical-align: middle }", "lifts 368 tons"),
-            (".fn { vertical-align: super } span.fn { vertical-align: baseline }", "lifts 368 tons"),
+            (
+                ".fn { vertical-align: super } span.fn { vertical-align: baseline }",
+                "lifts 368 tons",
+            ),
         ],
     )
     def test_a_rule_of_the_page(self, rule: str, text: str) -> None:

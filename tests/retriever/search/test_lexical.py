@@ -91,6 +91,12 @@ def test_equal_scores_go_by_id_and_a_repeated_id_counts_once() -> None:
         ("compassionate", "a sick/compassionate leave form"),
         ("lanternfish.conf", "kept in /opt/gauges/lanternfish.conf on"),
         ("waterworks.example", "to brigid.oakes@waterworks.example before"),
+        ("reader", "run file_reader_v2.py at night"),
+        ("file_reader_v2", "run file_reader_v2.py at night"),
+        ("node-17", "the server node-17.rack4.example failed"),
+        ("rack4", "the server node-17.rack4.example failed"),
+        ("limit", "set max_limit to nine"),
+        ("12a", "as §12a says"),
     ],
 )
 def test_what_strokes_and_codes_join_is_found_apart(query: str, text: str) -> None:

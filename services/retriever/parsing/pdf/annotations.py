@@ -7,6 +7,7 @@ page's: they stay out, and the document's warnings say so.
 import ctypes
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as c
@@ -29,6 +30,22 @@ _COMMENTS = frozenset(
         c.FPDF_ANNOT_STRIKEOUT,
     )
 )
+# What may be drawn opaquely over the text below it. Fields are not: their values are read.
+_DRAWINGS = frozenset(
+    (
+        c.FPDF_ANNOT_FREETEXT,
+        c.FPDF_ANNOT_LINE,
+        c.FPDF_ANNOT_SQUARE,
+        c.FPDF_ANNOT_CIRCLE,
+        c.FPDF_ANNOT_POLYGON,
+        c.FPDF_ANNOT_POLYLINE,
+        c.FPDF_ANNOT_HIGHLIGHT,
+        c.FPDF_ANNOT_STAMP,
+        c.FPDF_ANNOT_INK,
+        c.FPDF_ANNOT_REDACT,
+    )
+)
+_MAX_DEPTH = 4
 _MARKED = (c.FPDF_FORMFIELD_CHECKBOX, c.FPDF_FORMFIELD_RADIOBUTTON)
 _TYPED = (c.FPDF_FORMFIELD_TEXTFIELD, c.FPDF_FORMFIELD_COMBOBOX)
 
@@ -42,7 +59,11 @@ class Annotations:
     links: list[tuple[list[Rectangle], str]] = field(default_factory=list)
     """Where a link can be pressed, and its address."""
     strikes: list[Rectangle] = field(default_factory=list)
+    covers: list[Rectangle] = field(default_factory=list)
+    """Drawings over the page, which may hide what is below them."""
     comments: int = 0
+    wordless: int = 0
+    """Stamps and texts whose words only their drawing shows: they are not read."""
     unread: int = 0
     """Form fields whose value could not be read."""
 
@@ -65,6 +86,8 @@ def read(page: pdfium.PdfPage) -> Annotations:
 def _read(page: pdfium.PdfPage, annotation: c.FPDF_ANNOTATION, found: Annotations) -> None:
     kind = c.FPDFAnnot_GetSubtype(annotation)
     place = _rectangle(annotation)
+    if kind in _DRAWINGS:
+        found.covers.append(place)
     if kind == c.FPDF_ANNOT_LINK:
         address = _address(page, annotation)
         if address:
@@ -77,10 +100,31 @@ def _read(page: pdfium.PdfPage, annotation: c.FPDF_ANNOTATION, found: Annotation
             words = words or _string(annotation, b"Name").lstrip("#")
         if words.strip():
             found.texts.append((place, words))
+        elif _shows_words(annotation):
+            found.wordless += 1
     elif kind in _COMMENTS:
         if kind == c.FPDF_ANNOT_STRIKEOUT:
             found.strikes += _quads(annotation) or [place]
         found.comments += bool(_string(annotation, b"Contents").strip())
+
+
+def _shows_words(annotation: c.FPDF_ANNOTATION) -> bool:
+    """Whether there is text in an annotation's drawing."""
+    inner = partial(c.FPDFAnnot_GetObject, annotation)
+    return _holds_text(c.FPDFAnnot_GetObjectCount(annotation), inner, 0)
+
+
+def _holds_text(count: int, get: Callable[[int], c.FPDF_PAGEOBJECT], depth: int) -> bool:
+    for at in range(min(_MOST, max(0, count))):
+        item = get(at)
+        kind = c.FPDFPageObj_GetType(item)
+        if kind == c.FPDF_PAGEOBJ_TEXT:
+            return True
+        if kind == c.FPDF_PAGEOBJ_FORM and depth < _MAX_DEPTH:
+            inner = partial(c.FPDFFormObj_GetObject, item)
+            if _holds_text(c.FPDFFormObj_CountObjects(item), inner, depth + 1):
+                return True
+    return False
 
 
 def _field(

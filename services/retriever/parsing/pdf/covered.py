@@ -1,10 +1,11 @@
-"""Text that something opaque was drawn over later, or that belongs to a layer that is switched off.
+"""Text that something opaque was drawn over later, on the page or by an annotation, or that belongs to a layer that is
+switched off.
 
 Whether it can be seen is tried: the page is drawn with and without it.
 """
 
 import ctypes
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 import pypdfium2 as pdfium
@@ -24,11 +25,17 @@ _COVERS = (c.FPDF_PAGEOBJ_PATH, c.FPDF_PAGEOBJ_IMAGE)
 _LAYER = b"O\0C\0\0\0"
 
 
-def find(page: pdfium.PdfPage, glyphs: Glyphs, unseen: bytearray) -> set[int]:
-    """The characters that nobody sees, of those under a later drawing or in a layer."""
+def find(
+    page: pdfium.PdfPage, glyphs: Glyphs, unseen: bytearray, above: Sequence[Rectangle] = ()
+) -> set[int]:
+    """The characters that nobody sees, of those under a later drawing or in a layer.
+
+    `above`: rectangles of annotations, which are drawn over the page.
+    """
     if not glyphs.objects:
         return set()
     walk = _Walk(page)
+    walk.cover(above)
     suspects = walk.suspects()
     if not suspects:
         return set()
@@ -71,6 +78,14 @@ class _Walk:
         self._walk(c.FPDFPage_CountObjects(page), partial(c.FPDFPage_GetObject, page), ())
         if self._count > _MAX_OBJECTS:
             self.covers = []
+
+    def cover(self, above: Iterable[Rectangle]) -> None:
+        """Drawings over the whole of the page's content. Whether they let something through is tried."""
+        self.covers += [
+            (self._count + 1, (left, bottom, right, top))
+            for left, bottom, right, top in above
+            if min(right - left, top - bottom) > _LEAST
+        ]
 
     def suspects(self) -> dict[int, int]:
         """Text objects before a cover, with their order; -1 for one in a layer."""

@@ -141,13 +141,15 @@ def _mark(
     gone = struck.find(found, drawn) | struck.inside(found, extra.strikes)
     if any(not flags[index] for index in gone):
         notes.add(Note.STRUCK)
-    under = covered.find(page, found, flags)
+    under = covered.find(page, found, flags, extra.covers)
     if under:
         notes.add(Note.COVERED)
     for index in gone | under:
         flags[index] = 1
     if extra.unread:
         notes.add(Note.FIELDS)
+    if extra.wordless:
+        notes.add(Note.STAMPS)
     if extra.comments:
         notes.add(Note.COMMENTS)
     return notes

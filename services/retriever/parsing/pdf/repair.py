@@ -14,6 +14,7 @@ import pikepdf
 
 _CATALOG = re.compile(rb"/Type\s{0,8}/Catalog\b")
 _OBJECT = re.compile(rb"(\d{1,10})\s{1,8}(\d{1,5})\s{1,8}obj\b")
+_END = b"%%EOF"
 _ENCRYPT = b"/Encrypt"
 BROTLI = b"/BrotliDecode"
 _STREAM = re.compile(rb"(?<=>>)\s{0,4}stream\r?\n")
@@ -42,6 +43,9 @@ def attempts(data: bytes, password: str) -> Iterator[bytes]:
 
 
 def _rewritten(data: bytes, password: str) -> bytes:
+    if not data[-64:].rstrip().endswith(_END):
+        # qpdf takes an object that ends with the file for none.
+        data += b"\n" + _END + b"\n"
     for candidate in dict.fromkeys(("", password)):
         try:
             with pikepdf.open(

@@ -4,7 +4,7 @@ import pytest
 
 from services.retriever.documents import ParsedDocument
 from services.retriever.parsing.pdf import pages
-from tests.retriever.parsing.pdfs import make, text
+from tests.retriever.parsing.pdfs import make, stream, text
 
 SEEN = text("The deposit is refunded within ten days of leaving.", y=720)
 WORDS = "The deposit for a dog is 90 euros"
@@ -109,6 +109,29 @@ class TestCovered:
         data = make([SEEN + drawn]).replace(b"/Font <<", states)
         assert WORDS in pages.parse(data).text
 
+    @pytest.mark.parametrize(
+        ("kind", "drawn", "seen"),
+        [
+            ("Square", b"0 g 0 0 300 24 re f", False),
+            ("Stamp", b"1 g 0 0 300 24 re f", False),
+            ("Redact", b"0 g 0 0 300 24 re f", False),
+            ("Square", b"0 0 300 24 re S", True),
+            ("Highlight", b"/G0 gs 1 1 0 rg 0 0 300 24 re f", True),
+        ],
+        ids=["black box", "white stamp", "redaction", "frame", "marker"],
+    )
+    def test_annotations_cover_too(self, kind: str, drawn: bytes, seen: bool) -> None:
+        box = "/Type /XObject /Subtype /Form /BBox [0 0 300 24]"
+        state = "/Resources << /ExtGState << /G0 << /BM /Multiply >> >> >>"
+        note = (
+            f"<< /Type /Annot /Subtype /{kind} /Rect [60 490 360 514] /F 4 /AP << /N 2001 0 R >> >>"
+        )
+        extra = {2000: note.encode(), 2001: stream(drawn, f"{box} {state}")}
+        data = make([SEEN + text(WORDS, y=500)], page_entries="/Annots [2000 0 R]", extra=extra)
+        found = pages.parse(data)
+        assert (WORDS in found.text) is seen
+        assert any("opaque" in warning for warning in found.warnings) is not seen
+
     def test_what_was_typed_over_a_white_box_counts(self) -> None:
         box = b"1 g 60 490 300 24 re f 0 g\n"
         found = parse(SEEN, text(WORDS, y=500), box, text("The deposit is 140 euros", y=500))
@@ -157,6 +180,18 @@ class TestAnnotations:
         )
         found = parse(SEEN, annotations=notes)
         assert found.text.splitlines()[-3:] == ["The gate code is HERON", "", "Approved"]
+
+    def test_a_stamp_whose_words_are_drawn_is_told(self) -> None:
+        fonts = "/Resources << /Font << /F1 3 0 R >> >>"
+        drawing = stream(
+            text("REFUSED", x=4, y=8), f"/Type /XObject /Subtype /Form /BBox [0 0 160 30] {fonts}"
+        )
+        note = (
+            b"<< /Type /Annot /Subtype /Stamp /Rect [72 600 232 630] /F 4 /AP << /N 2001 0 R >> >>"
+        )
+        data = make([SEEN], page_entries="/Annots [2000 0 R]", extra={2000: note, 2001: drawing})
+        found = pages.parse(data)
+        assert found.warnings == ("stamps whose words could not be read on pages 1",)
 
     def test_comments_stay_out_and_are_told(self) -> None:
         note = "/Subtype /Text /Contents (I would charge more) /Rect [72 600 90 620]"

@@ -42,6 +42,7 @@ PACKED = _saved(object_stream_mode=pikepdf.ObjectStreamMode.generate)
         pytest.param(b"\0" * 5_000 + PACKED, id="zeros in front"),
         pytest.param(PLAIN[: PLAIN.rindex(b"trailer")], id="no trailer"),
         pytest.param(PLAIN[: PLAIN.rindex(b"trailer") + 14], id="half a trailer"),
+        pytest.param(PLAIN[: PLAIN.index(b"1000 0 obj")], id="ends with its last page"),
         pytest.param(CATALOG.sub(b"", PLAIN), id="no root"),
         pytest.param(CATALOG.sub(b"/Root 77 0 R", PLAIN), id="another's root"),
         pytest.param(CATALOG.sub(b"/Root 10 0 R", PLAIN), id="a page for a root"),
