@@ -20,6 +20,7 @@ from tests.retriever.parsing.pdfs import make, text
         "PII: S0040-4039(99)00123-4", "file:///home/anna/a.html", "(untitled)",
         "(anonymous)", "Ohne Titel", "Bez názvu", "Nuovo documento 2", "Без названия", "無題", "未命名1", "제목 없음",
         "LaTeX with hyperref package", "(unspecified)", "Title",
+        "about:blank", "Copy of Document1", "20251103_scan_0007", "Title of document", "Blank Page", "Başlıksız",
     ],
 )  # fmt: skip
 def test_rubbish(title: str) -> None:
@@ -32,7 +33,7 @@ def test_rubbish(title: str) -> None:
         "Pension guide", "Slide rules and their makers", "Test report of the harbour crane", "2023 budget",
         "Word of mouth",
         "The document in question", "Microsoft Word for beginners", "Template matching", "説明書", "A", "Page design",
-        "10-K", "Vorlage des Rates vom 3. Mai", "Title IX rules", "Ohne Titel geht es auch", "Unknown soldiers",
+        "10-K", "Vorlage des Rates vom 3. Mai", "Title IX rules", "Ohne Titel geht es auch", "Unknown soldiers", "Copy of the deed",
     ],
 )  # fmt: skip
 def test_titles(title: str) -> None:

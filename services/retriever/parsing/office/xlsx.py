@@ -17,7 +17,7 @@ from folio.formats import MediaType
 from services.retriever.documents import ParsedDocument
 from services.retriever.parsing.archive import broken
 from services.retriever.parsing.limits import ParseLimits
-from services.retriever.parsing.office import grid
+from services.retriever.parsing.office import grid, xlsx_links
 from services.retriever.parsing.office.number_formats import BUILT_IN, GENERAL, shown
 from services.retriever.parsing.office.package import (
     Element,
@@ -39,6 +39,7 @@ _LAST_COLUMN = 16_384
 _LAST_ROW = 10_000_000
 _MAX_SPAN = 10_000
 _TELL_EVERY = 1_000  # Rows.
+_NO_CELLS = ("chartsheet", "dialogsheet")
 _ADDRESS = re.compile(r"([A-Z]{1,3})(\d{1,7})", re.IGNORECASE)
 # What cannot be written in XML, and an underscore that would look like it (ECMA-376, part 1, 22.9.2.19).
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
@@ -153,7 +154,7 @@ class _Reader:
         """The rows of a sheet as it shows them, those that are empty too. An empty list for a sheet of charts."""
         sheet = _Sheet()
         number = 0
-        for element in self._elements(part, "row", "col", "mergeCell", "chartsheet", "dialogsheet"):
+        for element in self._elements(part, "row", "col", "mergeCell", "hyperlink", *_NO_CELLS):
             match name_of(element):
                 case "col" if _is_on(element, "hidden"):
                     first, last = whole(element.get("min", "")), whole(element.get("max", ""))
@@ -173,6 +174,11 @@ class _Reader:
                         break
                 case "mergeCell":
                     _merge(sheet, element.get("ref", ""))
+                case "hyperlink":
+                    target = self._package.link(part, relation(element))
+                    start, end = _corners(element.get("ref", ""))
+                    if start and end:
+                        xlsx_links.link_cells(sheet.rows, start, end, target)
                 case "chartsheet" | "dialogsheet":
                     self.counts.chart_sheets += 1
         kinds = {one.kind for one in self._package.relationships(part).values()}
@@ -209,6 +215,9 @@ class _Reader:
             column = _column(place[1]) if place else column + 1
             style = self._style(one.get("s") or "0")
             text, figure = self._value(one, style)
+            formula = child(one, "f")
+            if formula is not None and formula.text:
+                text = xlsx_links.linked(text, figure, xlsx_links.of_formula(formula.text))
             if not text.strip():
                 continue
             self.counts.cells += 1
@@ -357,10 +366,17 @@ def _column(letters: str) -> int:
 
 
 def _merge(sheet: _Sheet, reference: str) -> None:
-    first, _, last = reference.partition(":")
-    start, end = _ADDRESS.fullmatch(first), _ADDRESS.fullmatch(last)
-    if start and end:
-        sheet.merged[int(start[2]), _column(start[1])] = (int(end[2]), _column(end[1]))
+    start, end = _corners(reference)
+    if start and end and ":" in reference:
+        sheet.merged[start] = end
+
+
+def _corners(reference: str) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
+    """The first and the last place (row, column) of "B2:C5"; of "B2" both are the same."""
+    first, _, last = reference.replace("$", "").partition(":")
+    found = (_ADDRESS.fullmatch(first), _ADDRESS.fullmatch(last or first))
+    start, end = ((int(one[2]), _column(one[1])) if one else None for one in found)
+    return start, end
 
 
 def _places(sheet: _Sheet) -> dict[int, int]:

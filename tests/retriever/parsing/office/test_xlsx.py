@@ -13,7 +13,7 @@ from openpyxl.styles import Alignment, Font, PatternFill
 from openpyxl.utils.datetime import CALENDAR_MAC_1904
 
 from services.retriever.documents import ParsedDocument, Table
-from services.retriever.parsing.office import xlsx
+from services.retriever.parsing.office import xlsx, xlsx_links
 from services.retriever.parsing.parser import Hints
 from services.rpc.errors import InvalidArgument
 from services.text.tables import Grid
@@ -193,6 +193,33 @@ def test_an_empty_column_inside_a_table_does_not_cut_it() -> None:
 def test_figures_without_heads_are_paired_with_nothing() -> None:
     found = read(sheet([[1, 2], [3, 4]]))
     assert all(table.head_rows == table.head_columns == 0 for table in found.tables)
+
+
+def test_links_keep_their_addresses() -> None:
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in (("Form", "Where", "Fee"), ("Exit", "open", 7), ("Entry", "open", 9)):
+        sheet.append(row)
+    sheet["B2"].hyperlink = "https://forms.guild.example/exit-5"
+    sheet["C2"].hyperlink = "https://forms.guild.example/fees"
+    sheet["B3"].hyperlink = "#Sheet!A1"
+    found = read(book).text
+    assert "Exit | open (https://forms.guild.example/exit-5) | 7" in found
+    assert "Entry | open | 9" in found
+
+
+@pytest.mark.parametrize(
+    ("formula", "shown", "text"),
+    [
+        ('HYPERLINK("https://a.example/x","open")', "open", "open (https://a.example/x)"),
+        ('HYPERLINK("https://a.example/x")', "https://a.example/x", "https://a.example/x"),
+        ('HYPERLINK(B1,"open")', "open", "open"),
+        ('HYPERLINK("file:///etc/x","open")', "open", "open"),
+    ],
+)
+def test_a_formula_that_is_a_link(formula: str, shown: str, text: str) -> None:
+    assert xlsx_links.linked(shown, False, xlsx_links.of_formula(formula)) == text
 
 
 def test_comments_and_charts_are_told() -> None:
