@@ -7,12 +7,14 @@ _NOTHING = re.compile(
         untitled(?:\ \w+)? | unbenannt | sans\ titre | sin\ t[ií]tulo | sem\ t[ií]tulo | senza\ titolo | naamloos
         | namnl[öo]s | no\ title | dok?[ck]ument[oe]? | doc | (?:new|neues)\ do[ck]ument
         | (?:ohne|kein)\ titel | titel | title | titre | t[ií]tulo | titolo | namenlos | zonder\ titel | uden\ titel
-        | uten\ (?:tittel|navn) | nimet[öo]n | bez\ (?:n[áa]zvu|tytu[łl]u) | n[ée]v\ n[ée]lk[üu]l | ba[şs]l[\u0131i]ks[\u0131i]z
+        | uten\ (?:tittel|navn) | nimet[öo]n | bez\ (?:n[áa]zvu|tytu[łl]u) | n[ée]v\ n[ée]lk[üu]l
+        | ba[şs]l[\u0131i]ks[\u0131i]z
         | (?:nouveau|nuevo|nuovo|novo|nieuw|nytt|nyt)\ do[ck]umento? | без\ (?:названия|имени|назви) | документ
         | 無題 | 无标题 | 無標題 | 未命名 | 文档 | 文書 | 제목\ ?없음
         | blank\ page | about:blank | (?:copy|kopie|copie|copia)\ (?:of|von|de)\ (?:do[ck]ument|untitled)
         | (?:document\ |page\ )?title\ of\ (?:the\ )?(?:document|page|file) | word\ document
-        | google\ (?:docs|slides|sheets) | canva(?:\ design.*)? | (?:jasper|crystal)\ ?reports? | \d{6,8}[_-]?scan(?:[_-]\d+)?
+        | google\ (?:docs|slides|sheets) | canva(?:\ design.*)? | (?:jasper|crystal)\ ?reports?
+        | \d{6,8}[_-]?scan(?:[_-]\d+)?
         | anonymous | unspecified | unknown | unnamed | noname | n/?a | tbd | (?:document\ )?title\ here | your\ title
         | (?:microsoft\ )?(?:word|excel|powerpoint|office)(?:[\ -](?:document|presentation|pr[äa]sentation))?
         | presentation | pr[äa]sentation | slide | folie | diapositive? | sheet | tabelle | book | mappe | layout

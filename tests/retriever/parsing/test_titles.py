@@ -33,7 +33,8 @@ def test_rubbish(title: str) -> None:
         "Pension guide", "Slide rules and their makers", "Test report of the harbour crane", "2023 budget",
         "Word of mouth",
         "The document in question", "Microsoft Word for beginners", "Template matching", "説明書", "A", "Page design",
-        "10-K", "Vorlage des Rates vom 3. Mai", "Title IX rules", "Ohne Titel geht es auch", "Unknown soldiers", "Copy of the deed",
+        "10-K", "Vorlage des Rates vom 3. Mai", "Title IX rules", "Ohne Titel geht es auch", "Unknown soldiers",
+        "Copy of the deed",
     ],
 )  # fmt: skip
 def test_titles(title: str) -> None:

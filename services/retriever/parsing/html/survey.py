@@ -63,8 +63,8 @@ _SHOWN_BY_SCRIPT = 0.9
 
 @dataclass
 class Survey:
-    """Elements by `mem_id`. `hidden` are hidden by a rule of the page, `raised` and `lowered` moved by one; `furniture` are menus and banners; `layout` are
-    tables that put text beside text and hold no data."""
+    """Elements by `mem_id`. `hidden`, `struck`, `raised` and `lowered` are so by a rule of the page; `furniture` are
+    menus and banners; `layout` are tables that put text beside text and hold no data."""
 
     hidden: set[int] = field(default_factory=set)
     struck: set[int] = field(default_factory=set)

@@ -7,7 +7,7 @@ stand with the value that was stored with them.
 import io
 import re
 from bisect import bisect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -17,8 +17,8 @@ from folio.formats import MediaType
 from services.retriever.documents import ParsedDocument
 from services.retriever.parsing.archive import broken
 from services.retriever.parsing.limits import ParseLimits
-from services.retriever.parsing.office import grid, xlsx_links
-from services.retriever.parsing.office.number_formats import BUILT_IN, GENERAL, shown
+from services.retriever.parsing.office import grid, xlsx_links, xlsx_styles
+from services.retriever.parsing.office.number_formats import GENERAL, shown
 from services.retriever.parsing.office.package import (
     Element,
     Package,
@@ -30,6 +30,7 @@ from services.retriever.parsing.office.package import (
     whole,
 )
 from services.retriever.parsing.office.runs import Run, joined
+from services.retriever.parsing.office.xlsx_styles import Style, is_set
 from services.retriever.parsing.parser import DEFAULT_LIMITS, NO_HINTS, Hints, Progress, unseen
 from services.retriever.parsing.writer import TextWriter
 
@@ -44,15 +45,6 @@ _ADDRESS = re.compile(r"([A-Z]{1,3})(\d{1,7})", re.IGNORECASE)
 # What cannot be written in XML, and an underscore that would look like it (ECMA-376, part 1, 22.9.2.19).
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _ISO_DATE = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.\d+)?Z?)?")
-
-
-@dataclass(frozen=True)
-class _Style:
-    format: str = GENERAL
-    strong: bool = False
-    struck: bool = False
-    white: bool = False
-    indent: int = 0
 
 
 @dataclass
@@ -147,7 +139,7 @@ class _Reader:
         self._package = package
         self._offset = 1462 if since_1904 else 0
         self._strings = self._read_strings()
-        self._styles = self._read_styles()
+        self._styles = xlsx_styles.read(package)
         self.counts = _Counts()
 
     def read(self, part: str, name: str, tell: Callable[[], None]) -> list[grid.Row]:
@@ -237,7 +229,7 @@ class _Reader:
         if _is_on(element, "hidden"):
             sheet.hidden_rows.add(number)
 
-    def _value(self, cell: Element, style: _Style) -> tuple[str, bool]:
+    def _value(self, cell: Element, style: Style) -> tuple[str, bool]:
         """What a cell shows, and whether that is a figure."""
         kind = cell.get("t") or "n"
         if kind == "inlineStr":
@@ -266,12 +258,12 @@ class _Reader:
         except (ValueError, IndexError, OverflowError):
             return value, False
 
-    def _shown_text(self, text: str, style: _Style) -> str:
+    def _shown_text(self, text: str, style: Style) -> str:
         return shown(text, style.format) if style.format not in (GENERAL, "@") else text
 
-    def _style(self, index: str) -> _Style:
+    def _style(self, index: str) -> Style:
         number = whole(index)
-        return self._styles[number] if 0 <= number < len(self._styles) else _Style()
+        return self._styles[number] if 0 <= number < len(self._styles) else Style()
 
     def _shown(self, sheet: _Sheet) -> Iterator[grid.Row]:
         """Rows and columns that are hidden are no gap between those beside them."""
@@ -297,36 +289,6 @@ class _Reader:
             found += [_rich(element) for element in self._elements(part, "si")]
         return found
 
-    def _read_styles(self) -> list[_Style]:
-        for part in self._package.related(self._package.main, "styles"):
-            tree = self._package.tree(part)
-            formats = dict(BUILT_IN) | {
-                attribute(one, "numFmtId"): attribute(one, "formatCode")
-                for one in children(child(tree, "numFmts"), "numFmt")
-            }
-            fonts = list(children(child(tree, "fonts"), "font"))
-            return [
-                _Style(
-                    formats.get(attribute(one, "numFmtId"), GENERAL),
-                    *_look(fonts, attribute(one, "fontId"), attribute(one, "fillId", "0") == "0"),
-                    indent=3 * whole(attribute(child(one, "alignment"), "indent"), 0),
-                )
-                for one in children(child(tree, "cellXfs"), "xf")
-            ]
-        return []
-
-
-def _look(fonts: Sequence[Element], index: str, bare: bool) -> tuple[bool, bool, bool]:
-    """Bold, struck out, and white on no ground of its own (`bare`)."""
-    font = fonts[int(index)] if index.isdecimal() and int(index) < len(fonts) else None
-    white = bare and attribute(child(font, "color"), "rgb").upper() in ("FFFFFFFF", "00FFFFFF")
-    return _has(font, "b"), _has(font, "strike"), white
-
-
-def _has(font: Element | None, name: str) -> bool:
-    found = child(font, name)
-    return found is not None and attribute(found, "val", "1") not in ("0", "false")
-
 
 def _is_on(element: Element, name: str) -> bool:
     return element.get(name) in ("1", "true")
@@ -345,7 +307,7 @@ def _rich(element: Element | None) -> str:
         elif name_of(one) == "r":
             look = child(one, "rPr")
             text = child(one, "t")
-            if text is None or not text.text or _has(look, "strike"):
+            if text is None or not text.text or is_set(look, "strike"):
                 continue
             level = attribute(child(look, "vertAlign"), "val")
             runs.append(

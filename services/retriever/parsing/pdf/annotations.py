@@ -95,17 +95,23 @@ def _read(page: pdfium.PdfPage, annotation: c.FPDF_ANNOTATION, found: Annotation
     elif kind == c.FPDF_ANNOT_WIDGET:
         _field(page, annotation, place, found)
     elif kind in (c.FPDF_ANNOT_FREETEXT, c.FPDF_ANNOT_STAMP):
-        words = _string(annotation, b"Contents")
-        if kind == c.FPDF_ANNOT_STAMP:
-            words = words or _string(annotation, b"Name").lstrip("#")
-        if words.strip():
-            found.texts.append((place, words))
-        elif _shows_words(annotation):
-            found.wordless += 1
+        _typed(annotation, kind == c.FPDF_ANNOT_STAMP, place, found)
     elif kind in _COMMENTS:
         if kind == c.FPDF_ANNOT_STRIKEOUT:
             found.strikes += _quads(annotation) or [place]
         found.comments += bool(_string(annotation, b"Contents").strip())
+
+
+def _typed(
+    annotation: c.FPDF_ANNOTATION, stamp: bool, place: Rectangle, found: Annotations
+) -> None:
+    words = _string(annotation, b"Contents")
+    if stamp:
+        words = words or _string(annotation, b"Name").lstrip("#")
+    if words.strip():
+        found.texts.append((place, words))
+    elif _shows_words(annotation):
+        found.wordless += 1
 
 
 def _shows_words(annotation: c.FPDF_ANNOTATION) -> bool:
