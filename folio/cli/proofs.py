@@ -16,6 +16,8 @@ _CALLED = {
     document_pb2.PAGE_KIND_ROWS: "rows",
     document_pb2.PAGE_KIND_MESSAGE: "message",
 }
+# What a unit may say in plural and a sentence in singular.
+_SCALES = ("thousand", "million", "billion", "trillion")
 
 
 def plain(text: str) -> str:
@@ -45,7 +47,15 @@ def place(
 def of_chunk(chunk: document_pb2.Chunk) -> str:
     """Where a chunk begins."""
     heading = chunk.section_path[-1] if chunk.section_path else ""
-    return place(chunk.page_kind, chunk.page_label, cells=chunk.cells, heading=heading)
+    return place(chunk.page_kind, chunk.page_label, heading=heading)
+
+
+def of_document(title: str, file_name: str) -> Text:
+    """A document by its title and, since others may have the same, its file below the folder that was ingested."""
+    text = Text(plain(title or file_name))
+    if title and file_name:
+        text.append(f"\n{plain(file_name)}", style="dim")
+    return text
 
 
 def of_citations(citations: Sequence[gateway_pb2.Citation]) -> str:
@@ -85,21 +95,46 @@ def proof(citations: Sequence[gateway_pb2.Citation]) -> Text:
     return text
 
 
+def units(sentence: gateway_pb2.Sentence) -> str:
+    """The units of a sentence's values that it does not say itself: "in millions"."""
+    said = " ".join(sentence.text.split()).casefold()
+    found = dict.fromkeys(_unit(value) for value in sentence.table_values)
+    return "; ".join(
+        unit
+        for unit in found
+        # "14,215 million" has said that it is in millions.
+        if unit.casefold() not in said
+        and not any(scale in said for scale in _SCALES if scale in unit.casefold())
+    )
+
+
+def _unit(value: gateway_pb2.TableValue) -> str:
+    return " ".join(plain(value.unit).split()).strip("() ")
+
+
 def rows(values: Sequence[gateway_pb2.TableValue]) -> list[Table]:
-    """The rows that values are read from, each once: a cell a line, so that any terminal is wide enough."""
+    """The rows that values are read from, each once: a cell a line, so that any terminal is wide enough.
+
+    Above them what the table is called, below them the unit that it gives all its figures.
+    """
     found: dict[tuple[str, ...], set[int]] = {}
     for value in values:
         told = {at for at, cell in enumerate(value.row) if cell.is_value}
         found.setdefault(tuple(cell.text for cell in value.row), set()).update(told)
-    first = {tuple(cell.text for cell in value.row): value.row for value in reversed(values)}
+    first = {tuple(cell.text for cell in value.row): value for value in reversed(values)}
     tables = []
     for texts, told in found.items():
         table = Table.grid(padding=(0, 2))
         table.add_column(style="dim")
         table.add_column()
-        for at, cell in enumerate(first[texts]):
+        if caption := first[texts].caption:
+            table.title = Text(plain(caption), style="dim")
+            table.title_justify = "left"
+        for at, cell in enumerate(first[texts].row):
             head = ", ".join(plain(head) for head in cell.column_heads)
             table.add_row(Text(head), Text(plain(cell.text), style="bold" if at in told else ""))
+        if unit := _unit(first[texts]):
+            table.add_row(Text("Unit"), Text(unit))
         if texts:
             tables.append(table)
     return tables

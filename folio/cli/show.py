@@ -112,6 +112,8 @@ def _answered(response: gateway_pb2.AskResponse) -> None:
     told.add_column()
     for sentence in response.answered.sentences:
         line = Text(plain(sentence.text))
+        if unit := proofs.units(sentence):
+            line.append(f" ({unit})", style="dim")
         for citations in proofs.grouped(sentence):
             number += 1
             line.append(f" [{number}]", style="bold cyan")
@@ -134,7 +136,8 @@ def _sources(response: gateway_pb2.AskResponse) -> None:
     for source in response.sources:
         chunk = source.chunk
         where = ", ".join(filter(None, [plain(chunk.title), proofs.of_chunk(chunk)]))
-        console.print(f"  {escape(where)} [dim]({source.probability:.2f})[/]")
+        file = f"   {escape(plain(chunk.file_name))}" if chunk.file_name else ""
+        console.print(f"  {escape(where)} [dim]({source.probability:.2f}){file}[/]")
 
 
 def _panel(title: str, body: RenderableType, colour: str) -> None:
@@ -183,7 +186,7 @@ def results(response: gateway_pb2.SearchResponse) -> None:
         table.add_row(
             str(rank),
             f"{result.score:.3f}",
-            Text(plain(chunk.title)),
+            proofs.of_document(chunk.title, chunk.file_name),
             Text(proofs.of_chunk(chunk)),
             Text(excerpt),
         )

@@ -86,8 +86,12 @@ def page_at(passage: retriever_pb2.Passage, offset: int) -> tuple[int, str]:
 
 
 def link(file_name: str, page: int) -> str:
-    """Opens a PDF at the page (viewers count from 1; RFC 8118); any other file has no pages to open it at."""
-    name = url_quote(neutralise(file_name).rpartition("/")[2])
+    """Opens a PDF at the page (viewers count from 1; RFC 8118); any other file has no pages to open it at.
+
+    Relative to the folder that was ingested, so that files of one name in two folders have two links.
+    """
+    parts = neutralise(file_name).split("/")
+    name = url_quote("/".join(part for part in parts if part not in ("", ".", "..")))
     return f"{name}#page={page + 1}" if file_name.lower().endswith(".pdf") else name
 
 

@@ -192,6 +192,7 @@ def located(regions: Sequence[Region]) -> pb.LocatedQuote:
             document_pb2.PageRegion(
                 page=region.page,
                 page_label=region.label,
+                page_kind=_page_kind(region.media_type),
                 rectangles=[
                     document_pb2.Rectangle(
                         left=box.left, top=box.top, right=box.right, bottom=box.bottom

@@ -24,8 +24,10 @@ join files f on f.organization_id = v.organization_id and f.document_id = v.docu
 where d.organization_id = %(organization)s and d.id = %(document)s
 """
 _PAGES = """
-select p.index, p.label, p.text, p.char_start, p.boxes from pages p
+select p.index, p.label, p.text, p.char_start, p.boxes, v.media_type from pages p
 join documents d on d.organization_id = p.organization_id and d.id = p.document_id and d.current_version = p.version
+join document_versions v
+  on v.organization_id = p.organization_id and v.document_id = p.document_id and v.version = p.version
 where p.organization_id = %(organization)s and p.document_id = %(document)s
   and exists (select from unnest(%(starts)s::bigint[], %(ends)s::bigint[]) span (char_start, char_end)
                where p.char_start < span.char_end and p.char_start + length(p.text) > span.char_start)
@@ -52,6 +54,8 @@ class Region:
     page: int
     label: str
     boxes: tuple[Box, ...]
+    media_type: str
+    """Of the document: what its pages are, follows from it."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,9 @@ class Viewer:
         result: list[list[Region]] = [[] for _ in spans]
         for document_id in dict.fromkeys(span.document_id for span in spans):
             wanted = [i for i, span in enumerate(spans) if span.document_id == document_id]
-            pages, unkept = await self._pages(principal, document_id, [spans[i] for i in wanted])
+            pages, unkept, media_type = await self._pages(
+                principal, document_id, [spans[i] for i in wanted]
+            )
             pieces = [
                 _Piece(i, page, spans[i].char_start, spans[i].char_end)
                 for i in wanted
@@ -111,14 +117,14 @@ class Viewer:
                     found[at] = boxes
             for piece, boxes in zip(pieces, found, strict=True):
                 if boxes:
-                    region = Region(piece.page.index, piece.page.label, tuple(boxes))
+                    region = Region(piece.page.index, piece.page.label, tuple(boxes), media_type)
                     result[piece.span].append(region)
         return [tuple(regions) for regions in result]
 
     async def _pages(
         self, principal: Principal, document_id: int, spans: Sequence[Span]
-    ) -> tuple[list[Page], set[int]]:
-        """The pages that the spans touch, and the indices of those that were read before boxes were kept."""
+    ) -> tuple[list[Page], set[int], str]:
+        """The pages that the spans touch, which of them were read before boxes were kept, and the file's format."""
         key = {"organization": principal.organization_id, "document": document_id}
         starts = [span.char_start for span in spans]
         ends = [span.char_end for span in spans]
@@ -131,9 +137,10 @@ class Viewer:
             rows = await cursor.fetchall()
         pages = [
             Page(index, label, text, start, boxes=bytes(boxes or b""))
-            for index, label, text, start, boxes in rows
+            for index, label, text, start, boxes, _ in rows
         ]
-        return pages, {row[0] for row in rows if row[4] is None}
+        media_type = rows[0][5] if rows else ""
+        return pages, {row[0] for row in rows if row[4] is None}, media_type
 
     async def _read_again(
         self, principal: Principal, document_id: int, pieces: Sequence[_Piece]

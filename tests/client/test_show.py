@@ -114,6 +114,54 @@ def test_an_answer_from_a_table_has_one_proof_and_its_row(
     assert lines[7].strip() == "“B-11” · “Weight (kg)” · “21”"
 
 
+def test_a_row_has_the_name_and_the_unit_of_its_table(capsys: pytest.CaptureFixture[str]) -> None:
+    reply = table_answer(page_label="2")
+    value = reply.answered.sentences[0].table_values[0]
+    value.caption, value.unit = "Boats of the station", "(in kilograms)"
+    show.answer(reply)
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert lines[1:7] == [
+        "B-11: Weight (kg) 21 (in kilograms) [1]",
+        "  Boats of the station",
+        "  Code         B-11",
+        "  Boat         single kayak",
+        "  Weight (kg)  21",
+        "  Unit         in kilograms",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "shown"),
+    [
+        ("Inventories were 14,215 in 2021.", "(amounts in millions)", "amounts in millions"),
+        ("Inventories were 14,215 (amounts in millions).", "amounts in millions", ""),
+        ("Inventories were 14,215 million dollars.", "in millions", ""),
+        ("Inventories were 14,215.", "", ""),
+    ],
+)
+def test_a_unit_that_a_sentence_leaves_out_is_shown(text: str, unit: str, shown: str) -> None:
+    sentence = gateway_pb2.Sentence(text=text)
+    sentence.table_values.add(value="14,215", unit=unit)
+    sentence.table_values.add(value="14,215", unit=unit)
+    assert proofs.units(sentence) == shown
+
+
+def test_files_of_one_name_in_two_folders_are_told_apart(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    chunks = [
+        document_pb2.Chunk(title="january", file_name=f"{year}/minutes/january.txt", body="Agreed.")
+        for year in (2023, 2024)
+    ]
+    sources = [gateway_pb2.SourcePassage(chunk=chunk, probability=0.5) for chunk in chunks]
+    show.answer(gateway_pb2.AskResponse(unavailable=gateway_pb2.Unavailable(), sources=sources))
+    found = [gateway_pb2.SearchResult(chunk=chunk) for chunk in chunks]
+    show.results(gateway_pb2.SearchResponse(results=found))
+    said = capsys.readouterr().out
+    assert said.count("2023/minutes/january.txt") == 2
+    assert said.count("2024/minutes/january.txt") == 2
+
+
 @pytest.mark.parametrize(
     ("place", "shown"),
     [

@@ -6,6 +6,7 @@ import pytest
 
 from folio.gateway.v1 import gateway_pb2
 from folio.generator.v1 import generator_pb2
+from services.gateway.citations import link
 from services.rpc.errors import Unavailable
 from tests.gateway.asking import DEGRADED, RAN, ask, events, report
 from tests.gateway.script import GOOD, TEXT, failing, sentence
@@ -36,6 +37,22 @@ async def test_an_answer_cites_document_page_and_place(suite: Suite) -> None:
         "retriever.LocateQuotes",
         "retriever.LogQuery",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("2023/minutes/january.pdf", "2023/minutes/january.pdf#page=3"),
+        ("2024/minutes/january.pdf", "2024/minutes/january.pdf#page=3"),
+        ("January 2024.txt", "January%202024.txt"),
+        # No link leads out of the folder or to another host.
+        ("//evil.example/a.txt", "evil.example/a.txt"),
+        ("../../etc/a.txt", "etc/a.txt"),
+        ("javascript:alert(1).txt", "javascript%3Aalert%281%29.txt"),
+    ],
+)
+def test_a_link_keeps_the_folder(name: str, expected: str) -> None:
+    assert link(name, 2) == expected
 
 
 async def test_streamed_and_unary_answers_are_equal(suite: Suite) -> None:

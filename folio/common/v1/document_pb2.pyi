@@ -153,7 +153,6 @@ class Chunk(_message.Message):
     SHA256_FIELD_NUMBER: _builtins.int
     TOKEN_COUNT_FIELD_NUMBER: _builtins.int
     PAGE_KIND_FIELD_NUMBER: _builtins.int
-    CELLS_FIELD_NUMBER: _builtins.int
     READING_FIELD_NUMBER: _builtins.int
     id: _builtins.int
     document_id: _builtins.int
@@ -178,8 +177,6 @@ class Chunk(_message.Message):
     """SHA-256 of the file, hexadecimal."""
     token_count: _builtins.int
     page_kind: Global___PageKind.ValueType
-    cells: _builtins.str
-    """Of rows of a sheet: their cells ("B12:D12")."""
     reading: _builtins.str
     """What is searched in place of the body, where that differs: a row of a table with its heads. Never quoted."""
     @_builtins.property
@@ -206,12 +203,11 @@ class Chunk(_message.Message):
         sha256: _builtins.str = ...,
         token_count: _builtins.int = ...,
         page_kind: Global___PageKind.ValueType = ...,
-        cells: _builtins.str = ...,
         reading: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "cells", b"cells", "char_end", b"char_end", "char_start", b"char_start", "collection", b"collection", "document_id", b"document_id", "file_name", b"file_name", "id", b"id", "kind", b"kind", "ordinal", b"ordinal", "page_end", b"page_end", "page_kind", b"page_kind", "page_label", b"page_label", "page_start", b"page_start", "published_on", b"published_on", "reading", b"reading", "section_id", b"section_id", "section_path", b"section_path", "sha256", b"sha256", "title", b"title", "token_count", b"token_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "char_end", b"char_end", "char_start", b"char_start", "collection", b"collection", "document_id", b"document_id", "file_name", b"file_name", "id", b"id", "kind", b"kind", "ordinal", b"ordinal", "page_end", b"page_end", "page_kind", b"page_kind", "page_label", b"page_label", "page_start", b"page_start", "published_on", b"published_on", "reading", b"reading", "section_id", b"section_id", "section_path", b"section_path", "sha256", b"sha256", "title", b"title", "token_count", b"token_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -342,13 +338,10 @@ class PageRegion(_message.Message):
     PAGE_LABEL_FIELD_NUMBER: _builtins.int
     RECTANGLES_FIELD_NUMBER: _builtins.int
     PAGE_KIND_FIELD_NUMBER: _builtins.int
-    CELLS_FIELD_NUMBER: _builtins.int
     page: _builtins.int
     """Physical, 0-based."""
     page_label: _builtins.str
     page_kind: Global___PageKind.ValueType
-    cells: _builtins.str
-    """In a sheet: "B12", or "B12:D12"."""
     @_builtins.property
     def rectangles(self) -> _containers.RepeatedCompositeFieldContainer[Global___Rectangle]: ...
     def __init__(
@@ -358,11 +351,10 @@ class PageRegion(_message.Message):
         page_label: _builtins.str = ...,
         rectangles: _abc.Iterable[Global___Rectangle] | None = ...,
         page_kind: Global___PageKind.ValueType = ...,
-        cells: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cells", b"cells", "page", b"page", "page_kind", b"page_kind", "page_label", b"page_label", "rectangles", b"rectangles"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page", b"page", "page_kind", b"page_kind", "page_label", b"page_label", "rectangles", b"rectangles"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -385,7 +385,7 @@ class Citation(_message.Message):
     page_label: _builtins.str
     """As printed on the page."""
     link: _builtins.str
-    """"handbook.pdf#page=16" (1-based, as viewers count): where the quote begins."""
+    """"2024/handbook.pdf#page=16" (1-based, as viewers count): where the quote begins. Relative to what was ingested."""
     char_start: _builtins.int
     """Characters in the document's text."""
     char_end: _builtins.int

@@ -118,6 +118,7 @@ async def test_every_marker_is_located_on_its_page_and_drawn(caller: Caller) -> 
     assert located.quotes[0].located
     assert region.page == 3
     assert region.page_label == "4"
+    assert region.page_kind == document_pb2.PAGE_KIND_PAGE
     box = region.rectangles[0]
     assert 0 <= box.left < box.right <= 1
     assert 0 <= box.top < box.bottom <= 1
