@@ -22,8 +22,8 @@ from services.colbert.settings import ColbertSettings
 from services.rpc.identity import Principal
 from services.rpc.matrices import unpack
 from services.rpc.testing import running
+from tests.colbert.asking import BODIES, QUESTION, Request, ids, rerank, texts
 from tests.colbert.conftest import AddDocument
-from tests.colbert.test_rerank import BODIES, QUESTION, Request, ids, rerank, texts
 from tests.conftest import Postgres
 
 pytestmark = pytest.mark.integration

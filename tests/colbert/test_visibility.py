@@ -13,8 +13,8 @@ from services.colbert.settings import ColbertSettings
 from services.colbert.visibility import Visibility
 from services.rpc.identity import Principal
 from services.rpc.testing import running
+from tests.colbert.asking import BODIES, QUESTION, Request, ids, refused, rerank
 from tests.colbert.conftest import AddDocument
-from tests.colbert.test_rerank import BODIES, QUESTION, Request, ids, refused, rerank
 from tests.conftest import Postgres
 
 pytestmark = pytest.mark.integration

@@ -15,7 +15,7 @@ from services.rpc.identity import Principal
 from services.rpc.testing import running
 from tests.conftest import Postgres
 from tests.retriever.conftest import Caller, Retriever, settings_on
-from tests.retriever.ingest.test_ingest import LEAVE, count
+from tests.retriever.ingest.stored import LEAVE, count
 from tests.retriever.parsing.test_pool import BOMB
 from tests.retriever.search.test_passages import manual
 

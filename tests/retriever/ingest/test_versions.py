@@ -16,7 +16,7 @@ from services.rpc.errors import NotFound
 from services.rpc.identity import Principal
 from tests.conftest import Postgres
 from tests.retriever.conftest import Caller
-from tests.retriever.ingest.test_ingest import LEAVE
+from tests.retriever.ingest.stored import LEAVE
 
 pytestmark = pytest.mark.integration
 
