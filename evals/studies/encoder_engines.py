@@ -1,13 +1,16 @@
 """What an engine of the embedded model costs and keeps: CPU time, and cosine to ONNX Runtime's fp32.
 
     python -m evals.studies.encoder_engines FILE --texts 60
+    python -m evals.studies.encoder_engines --shapes
 
-The texts are the pages (between form feeds) of a text file. Engines take turns, one thread each. One JSON line each.
+The texts are the pages (between form feeds) of a text file, or with --shapes random tokens in batches of one length.
+Engines take turns, one thread each. One JSON line each.
 """
 
 import argparse
 import json
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +20,20 @@ from services.minilm.model import MiniLM
 from services.minilm.settings import MiniLMSettings
 
 ROUNDS = 3
+# Texts, and tokens of each.
+SHAPES = ((1, 16), (1, 512), (2, 512), (4, 512), (8, 256), (8, 128))
+LEAST_TOKENS = 3_000
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("file", type=Path)
+    parser.add_argument("file", type=Path, nargs="?")
+    parser.add_argument("--shapes", action="store_true")
     parser.add_argument("--texts", type=int, default=60)
     parser.add_argument("--tokens", type=int, default=512, help="where texts are cut")
     arguments = parser.parse_args()
-    texts = arguments.file.read_text().split("\f")[: arguments.texts]
+    if not (arguments.file or arguments.shapes):
+        parser.error("name a file, or --shapes")
     models = {
         name: MiniLM.load(
             MiniLMSettings.model_validate({"minilm_engine": name, "model_threads": 1}),
@@ -33,9 +41,35 @@ def main() -> None:
         )
         for name in ENGINES
     }
-    tokens = sum(
-        len(read.ids) for read in models["onnxruntime"].reader.read(texts, arguments.tokens)
-    )
+    if arguments.shapes:
+        _shapes(models)
+    if arguments.file:
+        texts = arguments.file.read_text().split("\f")[: arguments.texts]
+        _texts(models, texts, arguments.tokens)
+
+
+def _shapes(models: Mapping[str, MiniLM]) -> None:
+    random = np.random.default_rng(7)
+    for count, length in SHAPES:
+        batch = [
+            [int(one) for one in ids] for ids in random.integers(1_000, 20_000, (count, length))
+        ]
+        turns = -(-LEAST_TOKENS // (count * length))
+        seconds = dict.fromkeys(models, 0.0)
+        for turn in range(ROUNDS + 1):
+            for name, model in models.items():
+                began = time.process_time()
+                for _ in range(turns):
+                    model.states(batch)
+                # The first turn is for what is done once.
+                seconds[name] += (time.process_time() - began) if turn else 0.0
+        tokens = ROUNDS * turns * count * length
+        rates = {name: round(tokens / spent) for name, spent in seconds.items()}
+        print(json.dumps({"texts": count, "tokens_each": length, **rates}), flush=True)
+
+
+def _texts(models: Mapping[str, MiniLM], texts: Sequence[str], limit: int) -> None:
+    tokens = sum(len(read.ids) for read in models["onnxruntime"].reader.read(texts, limit))
     seconds = dict.fromkeys(models, 0.0)
     for _ in range(ROUNDS):
         for name, model in models.items():

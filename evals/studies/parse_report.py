@@ -2,6 +2,7 @@
 
     python -m evals.studies.parse_report hard DATA   all files of DATA/pdf_hard
     python -m evals.studies.parse_report real DATA   all PDFs of DATA/financebench and DATA/mmlongbench_doc
+    python -m evals.studies.parse_report all DATA    both
     python -m evals.studies.parse_report time FILE   the steps of one file
 
 Every file has a process of its own, one after the other, the smallest first. CPU seconds are those of reading the
@@ -193,6 +194,8 @@ def main() -> None:
             asyncio.run(_report(hard_cases(Path(data))))
         case ["real", data]:
             asyncio.run(_report(real_cases(Path(data))))
+        case ["all", data]:
+            asyncio.run(_report(hard_cases(Path(data)) + real_cases(Path(data))))
         case _:
             sys.exit(__doc__)
 
