@@ -56,6 +56,8 @@ class Annotations:
 
     texts: list[tuple[Rectangle, str]] = field(default_factory=list)
     """Words that are shown on the page and are no part of its content."""
+    fields: set[int] = field(default_factory=set)
+    """Which of `texts` were typed into fields or chosen in them."""
     links: list[tuple[list[Rectangle], str]] = field(default_factory=list)
     """Where a link can be pressed, and its address."""
     strikes: list[Rectangle] = field(default_factory=list)
@@ -66,6 +68,11 @@ class Annotations:
     """Stamps and texts whose words only their drawing shows: they are not read."""
     unread: int = 0
     """Form fields whose value could not be read."""
+
+    def fill(self, place: Rectangle, value: str) -> None:
+        """Adds the value of a field."""
+        self.fields.add(len(self.texts))
+        self.texts.append((place, value))
 
 
 def read(page: pdfium.PdfPage) -> Annotations:
@@ -146,13 +153,13 @@ def _field(
     elif kind == c.FPDF_FORMFIELD_LISTBOX:
         words = "\n".join(_chosen(form, annotation))
         if words:
-            found.texts.append((place, words))
+            found.fill(place, words)
     elif kind in _TYPED and not c.FPDFAnnot_GetFormFieldFlags(form, annotation) & _PASSWORD:
         value = _wide(lambda *out: c.FPDFAnnot_GetFormFieldValue(form, annotation, *out))
         if kind == c.FPDF_FORMFIELD_COMBOBOX:
             value = next(_chosen(form, annotation), value)
         if value.strip():
-            found.texts.append((place, value))
+            found.fill(place, value)
 
 
 def _chosen(form: pdfium.PdfFormEnv, annotation: c.FPDF_ANNOTATION) -> Iterator[str]:

@@ -10,6 +10,7 @@ from services.retriever.documents import Box, Cell, Table
 from services.retriever.parsing.pdf import (
     annotations,
     covered,
+    forms,
     glyphs,
     hidden,
     inline,
@@ -94,9 +95,11 @@ def read_page(document: pdfium.PdfDocument, index: int) -> PageText:
         notes = _mark(page, found, unseen.flags, drawn, extra)
     finally:
         page.close()
-    added = placed.add(found, extra.texts)
+    added = len(found.chars)
+    spans = placed.add(found, extra.texts)
     unseen.flags.extend(bytes(len(found.chars) - added))
-    grids = tables.find(found, unseen.flags, drawn)
+    filled = forms.find(found, unseen.flags, _fields(found, extra, spans))
+    grids = tables.find(found, tables.without(filled, found, unseen.flags), drawn) + filled
     left = tables.without(grids, found, unseen.flags)
     raw = _Raw(found, grids, links.of_glyphs(found, extra.links))
     raw.write(layout.lines(found, left, _areas(grids), added))
@@ -127,6 +130,19 @@ def read_scan(
     return replace(
         found, boxes=_turned_back(found.boxes, scan.turn), size=_turned_size(found.size, scan.turn)
     )
+
+
+def _fields(
+    found: Glyphs, extra: Annotations, spans: Sequence[tuple[int, int]]
+) -> list[forms.Field]:
+    """The fields that are filled in, where the page shows them."""
+    width, height = found.frame.size
+    fields = []
+    for at in sorted(extra.fields):
+        box = found.frame.shown(extra.texts[at][0])
+        shown = Box(box.left * width, box.top * height, box.right * width, box.bottom * height)
+        fields.append(forms.Field(shown, *spans[at]))
+    return fields
 
 
 def _areas(grids: Sequence[Grid]) -> list[Box]:

@@ -14,11 +14,12 @@ _WIDE = 0.5  # Of the size: what a letter takes.
 _INSIDE = 2.0  # Points to the rectangle's edge.
 
 
-def add(glyphs: Glyphs, texts: Sequence[tuple[Rectangle, str]]) -> int:
-    """Appends the words to the page's glyphs and returns how many glyphs it had."""
-    count = len(glyphs.chars)
+def add(glyphs: Glyphs, texts: Sequence[tuple[Rectangle, str]]) -> list[tuple[int, int]]:
+    """Appends the words to the page's glyphs. Returns which glyphs each text became: none where it has no room."""
+    spans: list[tuple[int, int]] = []
     turn = glyphs.frame.rotation // 90 % 4
     for rectangle, words in texts:
+        spans.append((len(glyphs.chars), len(glyphs.chars)))
         x0, y0, x1, y1 = _along(rectangle, turn)
         width, height = x1 - x0 - 2 * _INSIDE, y1 - y0
         lines = [line for line in words.replace("\r", "\n").split("\n") if line.strip()]
@@ -32,7 +33,8 @@ def add(glyphs: Glyphs, texts: Sequence[tuple[Rectangle, str]]) -> int:
         for at, line in enumerate(lines):
             baseline = top + _LEADING * size * at + 0.98 * size
             _line(glyphs, line.strip(), turn, size, (x0 + _INSIDE, baseline), width)
-    return count
+        spans[-1] = spans[-1][0], len(glyphs.chars)
+    return spans
 
 
 def _line(
