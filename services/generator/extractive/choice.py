@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from services.generator.answers import Citation, Sentence, Span
 from services.generator.extractive import codes
-from services.generator.extractive.features import Reading
+from services.generator.extractive.features import SENTENCE_FEATURES, Reading
 from services.generator.extractive.layout import Line
-from services.generator.extractive.question import Question
+from services.generator.extractive.question import Kind, Question
 from services.generator.extractive.windows import Candidate
 from services.generator.sentences import is_item
+from services.generator.words import numbers
 from services.text.notes import without_marks
 
 # Two sentences with this share of words in common say the same.
@@ -21,6 +22,10 @@ DUPLICATE = 0.8
 NEAR = 1.5
 # What being next to the best adds.
 BESIDE = 1.0
+COVERAGE = SENTENCE_FEATURES.index("coverage")
+KIND = SENTENCE_FEATURES.index("kind")
+# Asked for, there is one.
+VALUES = frozenset({Kind.NUMBER, Kind.DATE})
 MAX_LIST_CHARS = 900
 # Of a heading with what stands under it.
 MAX_HEADED_CHARS = 400
@@ -32,25 +37,91 @@ _POINTS_BACK = re.compile(
     r"|as (?:a result|such)|for (?:this|these|that)|the (?:latter|former|same|above|following))\b",
     re.IGNORECASE,
 )
+# A measure that only the sentence before names: "that figure is 71%".
+_MEASURE_BEFORE = re.compile(
+    r"\b(?:this|that) (?:figure|number|share|percentage|proportion|amount|sum|rate|total)\b",
+    re.IGNORECASE,
+)
 _CLOSED = re.compile(r"[.!?。！？…:;]['\"”’)\]]*$")
 
 
-def choose(reading: Reading, logits: NDArray[np.float64], limit: int) -> list[int]:
-    """Places of the best sentence and of those near it that add something, in reading order; none if none may be."""
-    order = sorted(np.flatnonzero(np.isfinite(logits)), key=lambda place: (-logits[place], place))
-    if not order:
+def choose(
+    reading: Reading, logits: NDArray[np.float64], limit: int, may: Sequence[bool] | None = None
+) -> list[int]:
+    """Places of the best sentence and of those near it that add something, in reading order; none if none may be.
+
+    `may` says of each sentence whether it may answer; all of them, if it is left out. One that may not takes the place
+    that its evidence gives it: what comes after it is no better an answer for its sake.
+    """
+    places = [int(place) for place in np.flatnonzero(np.isfinite(logits))]
+    order = sorted(places, key=lambda place: (-logits[place], place))
+    allowed = {
+        place for place in order if (may is None or may[place]) and not _outdone(reading, place)
+    }
+    best = next((place for place in order if place in allowed), None)
+    if best is None or _equalled(reading, best):
         return []
-    least = logits[order[0]] - NEAR
-    logits = logits + BESIDE * _beside(reading, int(order[0]))
+    least = logits[best] - NEAR
+    logits = logits + BESIDE * _beside(reading, best)
     # The best first, whatever its neighbours gained.
-    order = [order[0], *sorted(order[1:], key=lambda place: (-logits[place], place))]
-    chosen: list[int] = []
-    for place in map(int, order):
-        if len(chosen) == limit or logits[place] < least:
+    order = sorted(set(places) - {best}, key=lambda place: (-logits[place], place))
+    chosen, taken = [best], 1
+    # An item that gives the one value that is asked for is the whole answer.
+    alone = (
+        reading.question.kind in VALUES
+        and reading.features[best, KIND] > 0
+        and is_item(reading.sentences[best].text)
+    )
+    for place in () if alone else order:
+        if taken == limit or logits[place] < least:
             break
-        if not any(_alike(reading.sentences[place], reading.sentences[other]) for other in chosen):
+        if any(_alike(reading.sentences[place], reading.sentences[other]) for other in chosen):
+            continue
+        taken += 1
+        if place in allowed and not _equalled(reading, place):
             chosen.append(place)
     return sorted(chosen)
+
+
+def _in_one_list(one: Candidate, other: Candidate) -> bool:
+    """Whether two lines are items of one list or rows of one table, which may go on in another source."""
+    if one.line is Line.ROW and other.line is Line.ROW:
+        return bool(one.above) and one.context == other.context
+    items = is_item(one.text) and is_item(other.text)
+    return items and one.source is other.source and one.above == other.above
+
+
+def _outdone(reading: Reading, place: int) -> bool:
+    """Whether a line says less of the question than another of its list: the other is what is asked about.
+
+    Where no value is asked for, several items may be meant, whatever their words.
+    """
+    one = reading.sentences[place]
+    if one.line is not Line.ROW and reading.question.kind not in VALUES:
+        return False
+    return any(
+        _in_one_list(one, other) and _coverage(reading, there) > _coverage(reading, place)
+        for there, other in enumerate(reading.sentences)
+    )
+
+
+def _equalled(reading: Reading, place: int) -> bool:
+    """Whether one value is asked for and another line of the list that says as much of the question gives another."""
+    one = reading.sentences[place]
+    own = numbers(one.text) - reading.question.exact
+    if reading.question.kind not in VALUES or not own:
+        return False
+    return any(
+        there != place
+        and _in_one_list(one, other)
+        and _coverage(reading, there) >= _coverage(reading, place)
+        and numbers(other.text) - reading.question.exact not in (own, frozenset())
+        for there, other in enumerate(reading.sentences)
+    )
+
+
+def _coverage(reading: Reading, place: int) -> float:
+    return float(reading.features[place, COVERAGE])
 
 
 def _beside(reading: Reading, best: int) -> NDArray[np.float64]:
@@ -81,7 +152,8 @@ def quote(candidate: Candidate, siblings: Sequence[Candidate]) -> Span:
     """The sentence's span, with what it cannot do without: what it points back to, announces or heads."""
     start, end = candidate.span.start, candidate.span.end
     at = candidate.ordinal
-    if at and _POINTS_BACK.match(candidate.text) and _adjoins(siblings[at - 1], candidate):
+    points = _POINTS_BACK.match(candidate.text) or _MEASURE_BEFORE.search(candidate.text)
+    if at and points and _adjoins(siblings[at - 1], candidate):
         start = siblings[at - 1].span.start
     if candidate.line is Line.HEADING:
         for below in siblings[at + 1 :]:

@@ -6,13 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 from services.generator.answers import Finish, Generator, Result, Sentence, Source, Usage
 from services.generator.encoding import in_thread, open_encoder
-from services.generator.extractive.choice import choose, sentences
+from services.generator.extractive.choice import choose, quote, sentences
 from services.generator.extractive.confidence import coefficients
 from services.generator.extractive.editions import out_of_date
 from services.generator.extractive.encoder_cache import CachedEncoder
-from services.generator.extractive.features import Encoder, read
+from services.generator.extractive.features import Encoder, Reading, read
 from services.generator.extractive.question import Question
 from services.generator.extractive.ranking import confidence, rank
+from services.generator.extractive.requirements import met, unknown_text
 from services.generator.extractive.tables import cells
 from services.generator.extractive.windows import Candidate, Weights, candidates, likeliest, windows
 from services.generator.settings import GeneratorSettings
@@ -67,6 +68,8 @@ class ExtractiveGenerator:
         asked = Question.of(question[:MAX_QUESTION_CHARS])
         old = out_of_date(asked.text, sources)
         current = [source for source in sources if source.index not in old]
+        if unknown_text(asked, current):
+            return self._abstain("the question does not say which of the documents it means", 0.0)
         tables = cells.read(asked, current, self._encoder)
         if tables.answer is not None:
             return self._complete([cells.sentence(tables.answer)], tables.answer.explained)
@@ -82,7 +85,7 @@ class ExtractiveGenerator:
             return self._abstain("the sources hold no text", 0.0)
         reading = read(self._encoder, asked, chosen, weights)
         logits = rank(reading, self._coefficients.sentence)
-        places = choose(reading, logits, MAX_SENTENCES)
+        places = choose(reading, logits, MAX_SENTENCES, _may(reading, siblings))
         if not places:
             return self._abstain("the sources hold no sentence that could be an answer", 0.0)
         # The answer is as sure as its surest sentence.
@@ -110,3 +113,12 @@ class ExtractiveGenerator:
             detail=detail,
             confidence=confidence,
         )
+
+
+def _may(reading: Reading, siblings: dict[int, list[Candidate]]) -> list[bool]:
+    """Of each sentence that was read, whether what would be quoted may answer."""
+    found = []
+    for one in reading.sentences:
+        span = quote(one, siblings[one.source.index])
+        found.append(met(reading.question, one, one.source.text[span.start : span.end]))
+    return found

@@ -19,6 +19,8 @@ _CLOSED = re.compile(r"[.!?。！？…:;,]['\"”’)\]]*$")
 _NUMBERING = re.compile(r"^\W*(?:\d+(?:\.\d+)*\.?|[A-Z]\.|#+)\s+")
 _CODE = re.compile(rf"^\W*{LABEL}(?!\S)")
 _NUMBER = re.compile(r"^\W*(\d+(?:\.\d+)*)\.?\s")
+# A running foot: "9 | Northgate Libraries".
+_FOOT = re.compile(r"\d{1,4} ?\| ?[^\d|]+|[^\d|]+ ?\| ?\d{1,4}")
 _PAGE = re.compile(r"[\divxlc]{1,6}", re.IGNORECASE)
 # A line of a table of contents: "4.2 Long service ..... 12".
 _CONTENTS = re.compile(r"(?:\.\s?){3,}\s*\d*\s*$|…\s*\d*\s*$")
@@ -60,7 +62,14 @@ def layout(
             found.append((rows[place], tuple(under.headings)))
             under.header, under.before = None, rows[place]
             continue
-        if _CONTENTS.search(unit) or _PAGE.fullmatch(unit) or (place and unit.lower() == running):
+        foot = _FOOT.fullmatch(unit) and not is_row(following) and under.before is not Line.ROW
+        foot = foot and under.before is not Line.HEADER
+        if (
+            foot
+            or _CONTENTS.search(unit)
+            or _PAGE.fullmatch(unit)
+            or (place and unit.lower() == running)
+        ):
             found.append((Line.FURNITURE, ()))
             continue
         line = _line(unit, following, under.before)
