@@ -61,6 +61,8 @@ class Annotations:
     links: list[tuple[list[Rectangle], str]] = field(default_factory=list)
     """Where a link can be pressed, and its address."""
     strikes: list[Rectangle] = field(default_factory=list)
+    redactions: list[Rectangle] = field(default_factory=list)
+    """Marks of what is to be taken away, though it was not yet."""
     covers: list[Rectangle] = field(default_factory=list)
     """Drawings over the page, which may hide what is below them."""
     comments: int = 0
@@ -95,6 +97,8 @@ def _read(page: pdfium.PdfPage, annotation: c.FPDF_ANNOTATION, found: Annotation
     place = _rectangle(annotation)
     if kind in _DRAWINGS:
         found.covers.append(place)
+    if kind == c.FPDF_ANNOT_REDACT:
+        found.redactions += _quads(annotation) or [place]
     if kind == c.FPDF_ANNOT_LINK:
         address = _address(page, annotation)
         if address:

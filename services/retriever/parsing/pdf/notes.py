@@ -9,6 +9,7 @@ class Note(Enum):
 
     STRUCK = "struck-out text left out on pages {}"
     COVERED = "text under something opaque or in a layer that is switched off left out on pages {}"
+    REDACTED = "text marked to be redacted left out on pages {}"
     FIELDS = "form fields that could not be read on pages {}"
     STAMPS = "stamps whose words could not be read on pages {}"
     COMMENTS = "comments of readers left out on pages {}"

@@ -1,5 +1,6 @@
 """One page of a PDF to text, and where each of its characters stands. Runs in a worker process only."""
 
+import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +33,9 @@ from services.retriever.parsing.pdf.rules import Rules
 from services.retriever.parsing.pdf.segments import HYPHEN
 from services.retriever.parsing.text import LINE_HYPHEN, SUSPENDED, clean, position
 from services.retriever.places import FULL
+
+_NUMBER_END = re.compile(r"\d\d[-\u2010\u2011]$")
+_NUMBER_BEGINS = re.compile(r"\d\d")
 
 
 @dataclass(frozen=True)
@@ -160,7 +164,10 @@ def _mark(
     under = covered.find(page, found, flags, extra.covers)
     if under:
         notes.add(Note.COVERED)
-    for index in gone | under:
+    redacted = struck.inside(found, extra.redactions)
+    if any(not flags[index] for index in redacted - under):
+        notes.add(Note.REDACTED)
+    for index in gone | under | redacted:
         flags[index] = 1
     if extra.unread:
         notes.add(Note.FIELDS)
@@ -294,6 +301,8 @@ class _Raw:
 
     def _break(self, paragraph: bool, following: str) -> None:
         """Ends a line. A hyphen at its end and the line's end are one character, if a word may go on."""
+        if not paragraph and _goes_on("".join(self._chars[-3:]), following):
+            return  # The hyphen of a number, or one that never breaks, is its own.
         if self._chars and self._chars[-1] == HYPHEN:
             goes_on = not paragraph and SUSPENDED.match(following) is None
             self._chars[-1] = LINE_HYPHEN if goes_on else "-"
@@ -313,6 +322,13 @@ class _Raw:
                 column = [min(max(value, 0.0), size) for value in column]
             found.append([*(int(value * scale + 0.5) for value in column), 0])
         return found
+
+
+def _goes_on(end: str, following: str) -> bool:
+    """Whether a line's last word, with its hyphen, goes on in the next: "2019-" and "2021", "0800-" and "55512"."""
+    if _NUMBER_END.search(end):
+        return _NUMBER_BEGINS.match(following) is not None
+    return end.endswith("\u2011") and following[:1].isalpha()
 
 
 def _turned_back(boxes: "array[int]", turn: int) -> "array[int]":

@@ -258,3 +258,17 @@ def test_words_beside_a_running_sentence_do_not_cut_it(x: float) -> None:
     found = read(*drawn)
     assert "\n".join(lines) in found
     assert "Opening\nhours" in found
+
+
+@pytest.mark.parametrize(
+    ("end", "begins", "joined"),
+    [
+        ("the barns of 2019-", "2021 are rented by the farm.", "of 2019-2021 are"),
+        ("or call us at 0800-", "55512 for the other numbers.", "at 0800-55512 for"),
+        ("and the sum of 17-", "euros is paid to the farmer.", "17-\neuros"),
+        ("and see rule no. 3-", "2021 is the year of the law.", "3-\n2021"),
+    ],
+)
+def test_a_number_goes_on_over_a_line_with_its_hyphen(end: str, begins: str, joined: str) -> None:
+    first = "The fields behind the mill and " + end
+    assert joined in read(text(first, y=700), text(begins, y=686), text("The end.", y=672))

@@ -138,6 +138,12 @@ class TestCovered:
         assert "140" in found.text
         assert "90" not in found.text
 
+    def test_what_is_marked_to_be_redacted_is_left_out(self) -> None:
+        mark = "/Subtype /Redact /Rect [60 490 360 514] /F 4"
+        found = parse(SEEN, text(WORDS, y=500), annotations=(mark,))
+        assert found.text == "The deposit is refunded within ten days of leaving."
+        assert found.warnings == ("text marked to be redacted left out on pages 1",)
+
 
 class TestForms:
     LABEL = text("Policy number:", y=600)
