@@ -64,6 +64,18 @@ def lowered(before: str, run: str, after: str = "") -> str:
     return _apart("", words, after)
 
 
+def level(before: str, run: str, after: str = "") -> str:
+    """What takes the place of figures in smaller type beside a larger figure, on its baseline.
+
+    They are the mark of a note; two that follow may be the cents of a price as well, and stay figures, apart.
+    """
+    words = " ".join(run.split())
+    behind = bool(before) and before[-1].isdigit()
+    if words.isdigit() and len(words) <= 3 and not (behind and len(words) == 2):
+        return _apart(before, f"[^{words}]", after)
+    return _apart(before, words, after) if words else run
+
+
 def _raised(base: str, words: str, after: str, inside: bool) -> str:
     """`base` is what the run is attached to; `inside`: text stands before it on its line."""
     if words in _SYMBOLS:

@@ -15,6 +15,8 @@ _LONGEST = 24  # Characters. A longer run is a small line beside a large one.
 _LIFTED_CHARS = 4
 _AHEAD = 40
 
+_MARKS = {1: marks.raised, -1: marks.lowered, 2: marks.level}
+
 Written = tuple[list[str], list[int]]
 """Characters and the glyph of each, -1 for one that is not on the page."""
 
@@ -26,6 +28,7 @@ def write(row: Sequence[Segment], chars: Sequence[str]) -> Written:
     if len(pieces) == 1:
         return _plain(pieces, spaced, chars)
     kinds = _kinds(pieces)
+    _mark_level(pieces, kinds, chars)
     if not any(kinds):
         return _plain(pieces, spaced, chars)
     text: list[str] = []
@@ -42,7 +45,7 @@ def write(row: Sequence[Segment], chars: Sequence[str]) -> Written:
                 # The space in front of a run is no part of it.
                 text.append(run_chars.pop(0))
                 sources.append(run_sources.pop(0))
-            turn = marks.raised if kind > 0 else marks.lowered
+            turn = _MARKS[kind]
             ends = run_chars[-1:] == [" "]
             written = turn(
                 "".join(text), "".join(run_chars), "" if ends else "".join(rest[:_AHEAD])
@@ -98,6 +101,21 @@ def _kinds(pieces: Sequence[Piece]) -> list[int]:
         elif piece.style.size <= 1.1 * size and length <= _LIFTED_CHARS < len(base.glyphs):
             kinds[at] = 1 if up > _LIFTED * size else -1 if up < -_LIFTED * size else 0
     return kinds
+
+
+def _mark_level(pieces: Sequence[Piece], kinds: list[int], chars: Sequence[str]) -> None:
+    """2 for figures in smaller type that would make longer the figure they follow, or come before, on its baseline."""
+    for at in range(1, len(pieces)):
+        before, piece = pieces[at - 1], pieces[at]
+        if kinds[at - 1] or kinds[at] or not before.glyphs or not piece.glyphs:
+            continue
+        touch = max(piece.x0 - before.x1, before.x0 - piece.x1) <= _APART * before.style.size
+        ends = (before.glyphs[-1], piece.glyphs[0])
+        if touch and all(glyph >= 0 and chars[glyph].isdigit() for glyph in ends):
+            if piece.style.size <= _SMALLER * before.style.size:
+                kinds[at] = 2
+            elif before.style.size <= _SMALLER * piece.style.size:
+                kinds[at - 1] = 2
 
 
 def _base(pieces: Sequence[Piece], kinds: Sequence[int], at: int) -> Piece | None:
