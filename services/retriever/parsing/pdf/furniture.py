@@ -9,8 +9,9 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 
+from services.retriever.parsing.pdf import attached
+from services.retriever.parsing.pdf.bands import SAME_HEIGHT, Bands, Row
 from services.retriever.parsing.pdf.numbers import Key, Number, keys_of, only_counts
 from services.retriever.parsing.pdf.page import Line, PageText
 from services.retriever.parsing.pdf.strips import body_size, strips
@@ -18,7 +19,6 @@ from services.retriever.parsing.pdf.strips import body_size, strips
 _EDGE = 0.2  # Of the page's height, at either end: furniture lies within.
 _NARROW_EDGE = 0.12  # The same where a line returns only twice.
 _MAX_ROWS = 6
-_SAME_HEIGHT = 5.0  # Points.
 _SHORT = (
     6  # Pages: up to so many, a line that returns once is furniture; beyond, it must return twice.
 )
@@ -43,20 +43,10 @@ class Furniture:
     number: Number | None = None
 
 
-@dataclass(frozen=True)
-class _Row:
-    """Lines side by side, near an edge of their page. `height`: points from that edge; `gap`: to the row further in."""
-
-    lines: tuple[int, ...]
-    height: float
-    gap: float
-    size: float
-
-
 @dataclass
 class _Page:
     text: PageText
-    rows: dict[str, list[_Row]]
+    rows: dict[str, list[Row]]
     keys: dict[int, list[tuple[Key, str, int]]]
     """By line: each key with its number as printed and its value."""
     doubtful: tuple[set[int], set[int]]
@@ -71,9 +61,26 @@ def find(pages: Sequence[PageText], title: str = "") -> list[Furniture]:
         return found
     body = body_size(pages)
     near = [_near_edges(page, index, body) for index, page in enumerate(pages)]
+    marked, numbers = _marked(near, body)
+    lines = _lines(near, marked)
+    if not attached.count_pages(pages, lines):
+        attached.leave([page.keys for page in near], title)
+        marked, numbers = _marked(near, body)
+        lines = _lines(near, marked)
+    for of, its in zip(found, lines, strict=True):
+        of.lines.update(its)
+    _spare_pages(pages, found)
+    _add_stamps(pages, found)
+    _count(near, found, numbers)
+    _keep_once(pages, found, title)
+    return found
+
+
+def _marked(near: Sequence[_Page], body: float) -> tuple[list[set[int]], list[dict[int, Number]]]:
+    """Of each page, the lines that return, and the numbers in them that count the pages."""
     returning = _returning(near, body)
-    marked: list[set[int]] = [set() for _ in pages]
-    numbers: list[dict[int, Number]] = [{} for _ in pages]
+    marked: list[set[int]] = [set() for _ in near]
+    numbers: list[dict[int, Number]] = [{} for _ in near]
     for index, page in enumerate(near):
         for line, keys in page.keys.items():
             hits = [
@@ -89,15 +96,22 @@ def find(pages: Sequence[PageText], title: str = "") -> list[Furniture]:
                 key, printed, value = max(counted, key=lambda entry: len(returning[entry[0]]))
                 numbers[index][line] = Number(printed, value, key.roman)
     _count_on(near, marked, numbers)
-    bands = _bands(near, marked)
-    for index, page in enumerate(near):
-        for edge, rows in page.rows.items():
-            found[index].lines.update(_outermost(rows, marked[index], bands[edge]))
-    _spare_pages(pages, found)
-    _add_stamps(pages, found)
-    _count(near, found, numbers)
-    _keep_once(pages, found, title)
-    return found
+    return marked, numbers
+
+
+def _lines(near: Sequence[_Page], marked: Sequence[set[int]]) -> list[set[int]]:
+    """Of each page, the lines that are furniture."""
+    bands = {
+        edge: Bands.of([page.rows[edge] for page in near], marked) for edge in ("head", "foot")
+    }
+    return [
+        {
+            line
+            for edge, rows in page.rows.items()
+            for line in _outermost(rows, marked[index], bands[edge])
+        }
+        for index, page in enumerate(near)
+    ]
 
 
 def _count_on(
@@ -116,9 +130,7 @@ def _count_on(
             for key, printed, value in keys:
                 at = heights.get((key.edge, line))
                 others = series.get((key.edge, value - index, key.roman), ())
-                near_by = at is not None and all(
-                    abs(at - other) <= _SAME_HEIGHT for other in others
-                )
+                near_by = at is not None and all(abs(at - other) <= SAME_HEIGHT for other in others)
                 free = line not in marked[index] and line not in page.doubtful[1]
                 if key.step == 1 and free and len(others) > 1 and near_by:
                     marked[index].add(line)
@@ -169,7 +181,7 @@ def _count(
         )
 
 
-def _outermost(rows: Sequence[_Row], marked: set[int], bands: "_Bands") -> Iterator[int]:
+def _outermost(rows: Sequence[Row], marked: set[int], bands: Bands) -> Iterator[int]:
     """The lines of rows that return, or stand where others do, from the edge to the first row that does not."""
     for row in rows:
         if not (marked.issuperset(row.lines) or bands.has(row)):
@@ -180,7 +192,7 @@ def _outermost(rows: Sequence[_Row], marked: set[int], bands: "_Bands") -> Itera
 def _near_edges(page: PageText, index: int, body: float) -> _Page:
     ordered_strips = strips(page)
     height = page.size[1]
-    near: dict[str, list[_Row]] = {"head": [], "foot": []}
+    near: dict[str, list[Row]] = {"head": [], "foot": []}
     keys: dict[int, list[tuple[Key, str, int]]] = {}
     texts: set[int] = set()
     headings: set[int] = set()
@@ -210,12 +222,13 @@ def _near_edges(page: PageText, index: int, body: float) -> _Page:
                 texts.update(strip.lines)
             if gap < size or size > 1.05 * body or bold or distance > _NARROW_EDGE * height:
                 headings.update(strip.lines)
-            near[edge].append(_Row(strip.lines, distance, gap, size))
+            near[edge].append(Row(strip.lines, distance, gap, size))
             for line in strip.lines:
                 words = page.text[page.lines[line].start : page.lines[line].end]
-                keys.setdefault(line, []).extend(keys_of(edge, words, index))
+                apart = attached.apart(page, page.lines[line])
+                keys.setdefault(line, []).extend(keys_of(edge, words, index, apart))
                 if ends:
-                    keys[line].extend(keys_of(_END[edge], words, index))
+                    keys[line].extend(keys_of(_END[edge], words, index, apart))
     return _Page(page, near, keys, (texts, texts | headings))
 
 
@@ -276,64 +289,11 @@ def _at_one_height(
     """Cuts entries, in order of their heights, where two are further apart than lines of one place are."""
     group = [entries[0]]
     for entry in entries[1:]:
-        if entry[0] - group[-1][0] > _SAME_HEIGHT:
+        if entry[0] - group[-1][0] > SAME_HEIGHT:
             yield group
             group = []
         group.append(entry)
     yield group
-
-
-@dataclass(frozen=True)
-class _Band:
-    """A regular place of furniture: heads that change with the chapter stand in it too."""
-
-    height: float
-    size: float
-    gap: float
-
-
-@dataclass(frozen=True)
-class _Bands:
-    bands: tuple[_Band, ...]
-
-    def has(self, row: _Row) -> bool:
-        """Whether a row stands there, set like the others and as far from the text."""
-        return any(
-            abs(row.height - band.height) <= _SAME_HEIGHT / 2
-            and abs(row.size - band.size) <= 0.5
-            and row.gap >= 0.7 * band.gap
-            and row.gap >= row.size
-            for band in self.bands
-        )
-
-
-def _bands(near: Sequence[_Page], marked: Sequence[set[int]]) -> dict[str, _Bands]:
-    """Where at least three pages, and a third of all, have a row whose lines return, or a part of it does."""
-    found = {}
-    for edge in ("head", "foot"):
-        rows = sorted(
-            (
-                row
-                for index, page in enumerate(near)
-                for row in page.rows[edge][:2]
-                if marked[index].intersection(row.lines)
-            ),
-            key=lambda row: row.height,
-        )
-        bands = []
-        while rows:
-            group = [row for row in rows if row.height - rows[0].height <= _SAME_HEIGHT]
-            rows = rows[len(group) :]
-            if len(group) >= max(3, len(near) / 3):
-                bands.append(
-                    _Band(
-                        median(row.height for row in group),
-                        median(row.size for row in group),
-                        median(row.gap for row in group),
-                    )
-                )
-        found[edge] = _Bands(tuple(bands))
-    return found
 
 
 def _spare_pages(pages: Sequence[PageText], found: Sequence[Furniture]) -> None:
