@@ -39,6 +39,9 @@ class MediaType(StrEnum):
     TSV = "text/tab-separated-values", "TSV", PageKind.NONE, ".tsv", ".tab"
     EML = "message/rfc822", "e-mail (eml)", PageKind.NONE, ".eml"
     EPUB = "application/epub+zip", "EPUB", PageKind.CHAPTER, ".epub"
+    PNG = "image/png", "PNG", PageKind.PAGE, ".png"
+    JPEG = "image/jpeg", "JPEG", PageKind.PAGE, ".jpg", ".jpeg"
+    TIFF = "image/tiff", "TIFF", PageKind.PAGE, ".tif", ".tiff"
 
     called: str
     pages_are: PageKind
@@ -61,3 +64,7 @@ SUFFIXES: Mapping[str, MediaType] = {
     suffix: format for format in MediaType for suffix in format.suffixes
 }
 """By the ending of a file's name, in lower case and with its dot."""
+PICTURES = frozenset((MediaType.PNG, MediaType.JPEG, MediaType.TIFF))
+"""Formats that hold no text: OCR reads it."""
+DRAWN = PICTURES | {MediaType.PDF}
+"""Formats whose pages can be shown, with the place of a quote."""

@@ -1,11 +1,13 @@
 """Where an answer is from, as a person reads it: its quotes with their places, and rows of tables."""
 
 from collections.abc import Sequence
+from pathlib import PurePath
 
 from rich.table import Table
 from rich.text import Text
 
 from folio.common.v1 import document_pb2
+from folio.formats import DRAWN, SUFFIXES
 from folio.gateway.v1 import gateway_pb2
 
 # What a page is called before its label.
@@ -85,8 +87,9 @@ def proof(citations: Sequence[gateway_pb2.Citation]) -> Text:
     if where and where != f"“{plain(first.title)}”":
         text.append(f", {where}")
     text.append(f"   {plain(first.link)}", style="dim")
-    # Only a PDF has a place on a page.
-    if first.file_name.lower().endswith(".pdf") and not all(each.located for each in citations):
+    if SUFFIXES.get(PurePath(first.file_name).suffix.lower()) in DRAWN and not all(
+        each.located for each in citations
+    ):
         text.append("   (not located on the page)", style="yellow")
     if any(each.uncertain for each in citations):
         text.append("   (hard to read in the scan: compare it with the page)", style="yellow")

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from folio.formats import MediaType
+from folio.formats import DRAWN, MediaType
 from services.postgres.pool import TenantPool, tenant
 from services.retriever import places
 from services.retriever.documents import Box, Page
@@ -158,11 +158,14 @@ class Viewer:
     async def render(
         self, principal: Principal, document_id: int, page: int, dpi: int, highlights: Sequence[Box]
     ) -> tuple[bytes, int, int]:
-        """PNG, width and height in pixels. FailedPrecondition if it is no PDF, InvalidArgument for no such page."""
+        """PNG, width and height in pixels.
+
+        FailedPrecondition for a format without pages to draw, InvalidArgument for no such page.
+        """
         file = await self._file(principal, document_id)
-        if file.media_type != MediaType.PDF:
+        if file.media_type not in DRAWN:
             raise FailedPrecondition(
-                f"the document is {file.media_type}; only PDF has pages that can be drawn",
+                f"the document is {file.media_type}; only PDF and pictures have pages that can be drawn",
                 reason="NOT_A_PDF",
             )
         if page >= file.page_count:

@@ -9,10 +9,11 @@ from typer.testing import CliRunner
 
 from folio import Folio
 from folio.cli.commands import app
+from folio.common.v1 import document_pb2
 from folio.gateway.v1 import gateway_pb2
 from services.retriever.parsing import tesseract
 from services.suite import Suite
-from tests.retriever.parsing.pdf.scans import scan
+from tests.retriever.parsing.pdf.scans import WORDS, paper, picture, scan
 
 pytestmark = [
     pytest.mark.integration,
@@ -101,3 +102,30 @@ def test_marked_are_figures_of_the_bad_scan_only(
         assert 0 < len(marked) < len(answered)
     else:
         assert not marked
+
+
+def test_a_picture_is_a_document(data_folders: Callable[[], Path], tmp_path: Path) -> None:
+    """Frame, words and place are those of the picture."""
+    file = tmp_path / "boats.tif"
+    frames = [picture(paper(WORDS)), picture(paper(PAGE))]
+    frames[0].save(file, save_all=True, append_images=frames[1:], compression="tiff_lzw")
+    with (
+        Suite(data_folders(), ["acme"], port=0) as suite,
+        Folio(suite.client.address, suite.client.keys["acme"]) as client,
+    ):
+        *_, last = client.ingest(file)
+        assert last.result.document.status == document_pb2.DOCUMENT_STATUS_READY
+        reply = client.ask("What does the repair of the boat Maple cost?")
+        cited = reply.answered.sentences[0].citations[0]
+        assert PRICES["Maple"] in cited.quote
+        assert (cited.page, cited.page_label, cited.page_kind) == (
+            1,
+            "2",
+            document_pb2.PAGE_KIND_PAGE,
+        )
+        assert cited.located
+        shown = client.page_image(
+            last.result.document.id, 1, highlight=(cited.char_start, cited.char_end)
+        )
+        assert shown.png.startswith(b"\x89PNG")
+        assert shown.regions == cited.regions

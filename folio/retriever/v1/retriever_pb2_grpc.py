@@ -153,7 +153,7 @@ class RetrieverServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def RenderPage(self, request, context):
-        """A page as PNG, with regions highlighted. FAILED_PRECONDITION: the document is not a PDF.
+        """A page as PNG, with regions highlighted. FAILED_PRECONDITION: the document is no PDF and no picture.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

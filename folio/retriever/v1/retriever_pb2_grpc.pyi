@@ -46,7 +46,7 @@ class RetrieverServiceStub:
     GetDocument: _grpc.UnaryUnaryMultiCallable[_retriever_pb2.GetDocumentRequest, _retriever_pb2.GetDocumentResponse]
     DeleteDocument: _grpc.UnaryUnaryMultiCallable[_retriever_pb2.DeleteDocumentRequest, _retriever_pb2.DeleteDocumentResponse]
     RenderPage: _grpc.UnaryUnaryMultiCallable[_retriever_pb2.RenderPageRequest, _retriever_pb2.RenderPageResponse]
-    """A page as PNG, with regions highlighted. FAILED_PRECONDITION: the document is not a PDF."""
+    """A page as PNG, with regions highlighted. FAILED_PRECONDITION: the document is no PDF and no picture."""
     GetVocabulary: _grpc.UnaryUnaryMultiCallable[_retriever_pb2.GetVocabularyRequest, _retriever_pb2.GetVocabularyResponse]
     """What a question may name: collections, kinds, titles. For finding the scope in a question."""
     LogQuery: _grpc.UnaryUnaryMultiCallable[_retriever_pb2.LogQueryRequest, _retriever_pb2.LogQueryResponse]
@@ -71,7 +71,7 @@ class RetrieverServiceAsyncStub(RetrieverServiceStub):
     GetDocument: _aio.UnaryUnaryMultiCallable[_retriever_pb2.GetDocumentRequest, _retriever_pb2.GetDocumentResponse]  # type: ignore[assignment]
     DeleteDocument: _aio.UnaryUnaryMultiCallable[_retriever_pb2.DeleteDocumentRequest, _retriever_pb2.DeleteDocumentResponse]  # type: ignore[assignment]
     RenderPage: _aio.UnaryUnaryMultiCallable[_retriever_pb2.RenderPageRequest, _retriever_pb2.RenderPageResponse]  # type: ignore[assignment]
-    """A page as PNG, with regions highlighted. FAILED_PRECONDITION: the document is not a PDF."""
+    """A page as PNG, with regions highlighted. FAILED_PRECONDITION: the document is no PDF and no picture."""
     GetVocabulary: _aio.UnaryUnaryMultiCallable[_retriever_pb2.GetVocabularyRequest, _retriever_pb2.GetVocabularyResponse]  # type: ignore[assignment]
     """What a question may name: collections, kinds, titles. For finding the scope in a question."""
     LogQuery: _aio.UnaryUnaryMultiCallable[_retriever_pb2.LogQueryRequest, _retriever_pb2.LogQueryResponse]  # type: ignore[assignment]
@@ -147,7 +147,7 @@ class RetrieverServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _retriever_pb2.RenderPageRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_retriever_pb2.RenderPageResponse, _abc.Awaitable[_retriever_pb2.RenderPageResponse]]:
-        """A page as PNG, with regions highlighted. FAILED_PRECONDITION: the document is not a PDF."""
+        """A page as PNG, with regions highlighted. FAILED_PRECONDITION: the document is no PDF and no picture."""
 
     @_abc_1.abstractmethod
     def GetVocabulary(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from folio.common.v1 import step_pb2
-from folio.formats import MediaType
+from folio.formats import PICTURES, MediaType
 from services.postgres.pool import Connection, TenantPool, tenant
 from services.retriever import catalogue
 from services.retriever.documents import ENCODED_TITLE_CHARS, ChunkSpan, ParsedDocument
@@ -123,7 +123,8 @@ class Ingest:
             )
         self._tell(Progress(step_pb2.STEP_PARSE, 1, 1))
         if document.is_scan and document.media_type != MediaType.PDF:
-            raise InvalidArgument("the file contains no text", reason="EMPTY_FILE")
+            what = "picture" if document.media_type in PICTURES else "file"
+            raise InvalidArgument(f"the {what} contains no text", reason="EMPTY_FILE")
         with self._report.step(step_pb2.STEP_CHUNK, needed=True):
             spans, section_tokens, warnings = await asyncio.to_thread(self._chunk, document)
             document = replace(document, warnings=(*document.warnings, *warnings))

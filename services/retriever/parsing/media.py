@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from folio.formats import SUFFIXES, MediaType
+from folio.formats import PICTURES, SUFFIXES, MediaType
 from services.retriever.parsing import encodings
 from services.rpc.errors import FailedPrecondition, InvalidArgument
 
@@ -15,13 +15,17 @@ _HEADER_BYTES = 1024  # A PDF may have this much in front of its header (ISO 320
 _MAX_PREFIX = 2**20
 _TAIL_BYTES = 2048
 
+_PICTURES = (
+    (b"\x89PNG\r\n\x1a\n", MediaType.PNG),
+    (b"\xff\xd8\xff", MediaType.JPEG),
+    (b"II*\x00", MediaType.TIFF),
+    (b"MM\x00*", MediaType.TIFF),
+    (b"II+\x00", MediaType.TIFF),
+    (b"MM\x00+", MediaType.TIFF),
+)
 _MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
     (b"GIF87a", "a GIF image"),
     (b"GIF89a", "a GIF image"),
-    (b"II*\x00", "a TIFF image"),
-    (b"MM\x00*", "a TIFF image"),
     (b"{\\rtf", "an RTF document"),
     (b"%!PS", "a PostScript file"),
     (b"\x7fELF", "a program (ELF)"),
@@ -84,8 +88,9 @@ def media_type(data: bytes, file_name: str = "", declared: str = "") -> MediaTyp
     if not data:
         raise InvalidArgument(f"the file is empty (0 bytes); {_READ}", reason="EMPTY_FILE")
     head = data[:_HEADER_BYTES]
-    if pdf_header(head) >= 0:
-        return MediaType.PDF
+    known = MediaType.PDF if pdf_header(head) >= 0 else _picture(data)
+    if known is not None:
+        return known
     hint = _hint(file_name, declared)
     if data.startswith(_ZIP):
         return _zipped(data, hint)
@@ -123,6 +128,15 @@ def pdf_header(data: bytes) -> int:
     return at
 
 
+def is_picture(data: bytes) -> bool:
+    """Whether the bytes are a picture that is read."""
+    return pdf_header(data[:_HEADER_BYTES]) < 0 and _picture(data) is not None
+
+
+def _picture(data: bytes) -> MediaType | None:
+    return next((kind for magic, kind in _PICTURES if data.startswith(magic)), None)
+
+
 def charset(declared: str) -> str:
     """The text encoding that a declared media type names: "koi8-r" of "text/plain; charset=koi8-r"."""
     found = _CHARSET.search(declared)
@@ -131,11 +145,13 @@ def charset(declared: str) -> str:
 
 def _hint(file_name: str, declared: str) -> MediaType:
     named = SUFFIXES.get(PurePath(file_name).suffix.lower(), MediaType.TEXT)
+    if named in PICTURES:
+        return MediaType.TEXT  # Its bytes are none.
     # Any text may be called .txt: what its sender declares says more.
     if named is not MediaType.TEXT:
         return named
     plain = declared.partition(";")[0].strip().lower()
-    return MediaType(plain) if plain in set(MediaType) else MediaType.TEXT
+    return MediaType(plain) if plain in set(MediaType) - PICTURES else MediaType.TEXT
 
 
 def _binary_kind(data: bytes) -> str:

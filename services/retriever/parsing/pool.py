@@ -15,11 +15,18 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, replace
 
+from folio.formats import PICTURES
 from services.retriever.documents import Box, ParsedDocument
-from services.retriever.parsing import media, wire
+from services.retriever.parsing import media, tesseract, wire
 from services.retriever.parsing.limits import ParseLimits
 from services.retriever.parsing.wire import Quote
-from services.rpc.errors import FolioError, InvalidArgument, ResourceExhausted, Unavailable
+from services.rpc.errors import (
+    FailedPrecondition,
+    FolioError,
+    InvalidArgument,
+    ResourceExhausted,
+    Unavailable,
+)
 from services.rpc.limits import Gate
 
 Tell = Callable[[int, int], None]
@@ -66,10 +73,10 @@ class ParserPool:
     """Reads files in worker processes, `limits.workers` at a time.
 
     All methods raise ResourceExhausted when the queue is full, and for a file past a limit (reason PARSE_TIMEOUT,
-    PARSE_MEMORY, PARSE_CPU, TOO_LARGE, TOO_MANY_PAGES, TOO_MUCH_TEXT); InvalidArgument for a file that cannot be read
-    (EMPTY_FILE, UNSUPPORTED_TYPE, NOT_A_PDF, BROKEN_PDF, NO_PAGES, PARSER_CRASHED, PARSE_FAILED, or the field
-    `password`); FailedPrecondition for one that needs something else first (PASSWORD_REQUIRED,
-    UNSUPPORTED_ENCRYPTION, OCR_UNAVAILABLE).
+    PARSE_MEMORY, PARSE_CPU, TOO_LARGE, TOO_MANY_PAGES, TOO_MANY_PIXELS, TOO_MUCH_TEXT); InvalidArgument for a file
+    that cannot be read (EMPTY_FILE, UNSUPPORTED_TYPE, NOT_A_PDF, BROKEN_FILE, BROKEN_PDF, NO_PAGES, PARSER_CRASHED,
+    PARSE_FAILED, or the field `password`); FailedPrecondition for one that needs something else first
+    (PASSWORD_REQUIRED, UNSUPPORTED_ENCRYPTION, OCR_UNAVAILABLE).
     """
 
     def __init__(self, limits: ParseLimits | None = None, ocr_languages: str = "eng") -> None:
@@ -114,7 +121,13 @@ class ParserPool:
         that page, up to three of them. `tell` hears how many pages of how many OCR has read; it must not wait.
         """
         self._check_size(data)
-        media.media_type(data, file_name, media_type)  # A wrong type is refused without a process.
+        kind = media.media_type(data, file_name, media_type)  # A wrong type needs no process.
+        if kind in PICTURES and not ocr:
+            tesseract.check(self._ocr_languages)
+            raise FailedPrecondition(
+                "a picture is read by OCR: ask for it when you send the file, unless FOLIO_OCR is off",
+                reason="OCR_UNAVAILABLE",
+            )
         request = {
             "call": "parse",
             "file_name": file_name,
@@ -198,8 +211,10 @@ class ParserPool:
     ) -> tuple[bytes, int, int]:
         """A page as PNG with boxes highlighted, its width and height in pixels. `page` is physical, from 0."""
         self._check_size(data)
-        if media.pdf_header(data) < 0:
-            raise InvalidArgument("only PDF has pages that can be drawn", reason="NOT_A_PDF")
+        if media.pdf_header(data) < 0 and not media.is_picture(data):
+            raise InvalidArgument(
+                "only PDF and pictures have pages that can be drawn", reason="NOT_A_PDF"
+            )
         request = {
             "call": "render",
             "page": page,

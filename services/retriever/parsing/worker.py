@@ -36,6 +36,9 @@ PARSERS: Mapping[MediaType, Parser] = {
     MediaType.TSV: csv.parse,
     MediaType.EML: eml.parse,
     MediaType.EPUB: epub.parse,
+    MediaType.PNG: pages.parse,
+    MediaType.JPEG: pages.parse,
+    MediaType.TIFF: pages.parse,
 }
 
 

@@ -65,6 +65,11 @@ def compound(entry: str) -> bytes:
         (b"<!DOCTYPE html><p>Log in", "a.csv", "text/csv", MediaType.HTML),
         (b"From: a@example.org\n\nText", "a.eml", "", MediaType.EML),
         (b"From: a@example.org\n\nText", "a", "message/rfc822", MediaType.EML),
+        (b"\x89PNG\r\n\x1a\n....", "a.pdf", "", MediaType.PNG),
+        (b"\xff\xd8\xff\xe0", "a", "text/plain", MediaType.JPEG),
+        (b"II*\x00", "a.tif", "", MediaType.TIFF),
+        (b"MM\x00*", "a.txt", "", MediaType.TIFF),
+        (b"\xff\xd8\xff\xe0%PDF-1.7", "a.jpg", "", MediaType.PDF),
     ],
 )
 def test_taken(data: bytes, name: str, declared: str, expected: MediaType) -> None:
@@ -75,8 +80,8 @@ def test_taken(data: bytes, name: str, declared: str, expected: MediaType) -> No
     ("data", "name", "says"),
     [
         (b"", "a.pdf", "empty"),
-        (b"\x89PNG\r\n\x1a\n....", "a.pdf", "PNG"),
-        (b"\xff\xd8\xff\xe0", "a.pdf", "JPEG"),
+        (b"GIF89a....", "a.png", "GIF"),
+        (b"RIFF....WEBP", "a.jpg", "WebP"),
         (archive("other"), "a.md", "is a ZIP archive"),
         (archive("a.docx", "word/notes.txt"), "a.zip", "is a ZIP archive"),
         (office("xl/workbook.bin"), "a.xlsb", "save it as xlsx"),

@@ -1,4 +1,4 @@
-"""Opening a PDF: by pdfium, and where pdfium gives up, once more after a repair.
+"""Opening a PDF: by pdfium, and where pdfium gives up, once more after a repair. A picture opens as a scan.
 
 repair.py is imported where a file needs it: most do not, and its libraries take 0.1 s and 30 MiB of addresses.
 """
@@ -6,12 +6,13 @@ repair.py is imported where a file needs it: most do not, and its libraries take
 import stringprep
 import unicodedata
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as c
 
 from services.retriever.parsing import media
+from services.retriever.parsing.pdf.pictures import Pictures
 from services.rpc.errors import FailedPrecondition, FolioError, InvalidArgument
 
 _BROTLI = b"/BrotliDecode"
@@ -24,6 +25,10 @@ def opened(data: bytes, password: str = "", mend: bool = False) -> Iterator[pdfi
     A password that a file does not need does no harm. `mend`: repaired even though pdfium opens it, for pages that
     it cannot load.
     """
+    if media.is_picture(data):
+        with closing(Pictures(data)) as scan:
+            yield scan
+        return
     # pdfium reads from these bytes for as long as the document is open.
     document, held = _document(_prepared(data), password, mend)
     try:

@@ -1,9 +1,13 @@
-"""PDF to pages of text, by pdfium. Runs in a worker process only: pdfium is not thread-safe, and it can crash."""
+"""PDF, and pictures, to pages of text, by pdfium.
+
+Runs in a worker process only: pdfium is not thread-safe, and it can crash.
+"""
 
 import ctypes
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as c
@@ -11,10 +15,19 @@ import pypdfium2.raw as c
 from folio.formats import MediaType
 from services.retriever import places
 from services.retriever.documents import Page, ParsedDocument, joined
-from services.retriever.parsing import sections, tables
+from services.retriever.parsing import media, sections, tables
 from services.retriever.parsing.limits import ParseLimits
 from services.retriever.parsing.parser import DEFAULT_LIMITS, NO_HINTS, Hints, Progress, unseen
-from services.retriever.parsing.pdf import continued, flow, headings, labels, ocr, page, titles
+from services.retriever.parsing.pdf import (
+    continued,
+    flow,
+    headings,
+    labels,
+    ocr,
+    page,
+    pictures,
+    titles,
+)
 from services.retriever.parsing.pdf.flow import FlowPage
 from services.retriever.parsing.pdf.headings import Bookmark, TextLine
 from services.retriever.parsing.pdf.notes import Note, warnings
@@ -48,7 +61,9 @@ def parse(
     limits: ParseLimits = DEFAULT_LIMITS,
     progress: Progress = unseen,
 ) -> ParsedDocument:
-    """The document of a PDF. Raises as `opened`, as `ocr.Ocr` with `hints.ocr_pages`, and ResourceExhausted.
+    """The document of a PDF or a picture.
+
+    Raises as `opened`, as `ocr.Ocr` with `hints.ocr_pages`, and ResourceExhausted.
 
     `hints.careful` does without page labels and bookmarks: pdfium follows a cycle in their trees until it crashes.
     """
@@ -61,6 +76,10 @@ def parse(
         with opened(data, hints.password) as document:
             reader = _read(document, hints, limits, progress, program)
             found = reader.finish(hints)
+        if media.is_picture(data):
+            if len(reader.unreadable) == len(found.pages):
+                raise pictures.broken()
+            return replace(found, media_type=media.media_type(data), metadata={})
         if not reader.unreadable:
             return found
         # Pages that pdfium cannot load may be there once the file is repaired.
