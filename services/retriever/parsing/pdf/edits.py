@@ -38,18 +38,23 @@ def compose(page: PageText, parts: Sequence[Part]) -> PageText:
         for line in page.lines
         if moved[line.start] >= 0
     ]
-    uncertain = [
-        (moved[first], moved[_last(first, end, moved)] + 1)
-        for start, end in page.uncertain
-        for first in [at for at in range(start, end) if moved[at] >= 0][:1]
-    ]
     return replace(
         page,
         text="".join(text),
         boxes=boxes,
         lines=tuple(sorted(lines, key=lambda line: line.start)),
         tables=tuple(_moved(table, moved) for table in page.tables),
-        uncertain=tuple(uncertain),
+        uncertain=_kept(page.uncertain, moved),
+        addresses=_kept(page.addresses, moved),
+    )
+
+
+def _kept(spans: Sequence[tuple[int, int]], moved: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """What is left of spans, where it stands now."""
+    return tuple(
+        (moved[first], moved[_last(first, end, moved)] + 1)
+        for start, end in spans
+        for first in [at for at in range(start, end) if moved[at] >= 0][:1]
     )
 
 

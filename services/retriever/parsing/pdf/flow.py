@@ -5,6 +5,7 @@ page but step aside where a sentence goes on past them: to before its paragraph.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -26,6 +27,10 @@ _NOTE_MARK = re.compile(
     r"(?:\[\^?\w{1,3}\]|\d{1,3}[.)]?|[*†‡§¶]+|\([a-z\d]{1,2}\))\s*[\"\u201c(]?[^\W\d]"
 )
 _SMALL = 0.93  # Of the body's type.
+_LINK_WORDS, _LINK_LETTERS = (
+    40,
+    12,
+)  # Before an address: what is looked at, and what tells one link from another.
 _FOOT = 0.45  # Of the page's height: no footnote begins above.
 
 
@@ -68,7 +73,35 @@ def flow(pages: Sequence[PageText], title: str = "") -> list[FlowPage]:
             text = _open_end(text, gaps[index + 1])
         gone = _words(page.text, page.gone)
         result.append(FlowPage(text, gone, gaps[index], found[index].number))
-    return [_hyphenated(page, result, index, hyphens) for index, page in enumerate(result)]
+    result = [_hyphenated(page, result, index, hyphens) for index, page in enumerate(result)]
+    everywhere = _on_most([page.text for page in result])
+    told: set[tuple[str, str]] = set()
+    return [replace(page, text=_told_once(page.text, everywhere, told)) for page in result]
+
+
+def _on_most(pages: Sequence[PageText]) -> set[str]:
+    """The addresses of links that are on most pages, whatever their words are."""
+    found = Counter(
+        address
+        for page in pages
+        for address in {page.text[start:end] for start, end in page.addresses}
+    )
+    return {address for address, count in found.items() if count > max(2, len(pages) / 2)}
+
+
+def _told_once(page: PageText, everywhere: set[str], told: set[tuple[str, str]]) -> PageText:
+    """Without the addresses of links that were told before: behind the same words, or behind any if on most pages."""
+    parts: list[Part] = []
+    at = 0
+    for start, end in page.addresses:
+        words = "".join(filter(str.isalnum, page.text[max(0, start - _LINK_WORDS) : start]))
+        address = page.text[start:end]
+        link = ("" if address in everywhere else words[-_LINK_LETTERS:], address)
+        if link in told:
+            parts.append((at, start))
+            at = end
+        told.add(link)
+    return compose(page, [*parts, (at, len(page.text))]) if at else page
 
 
 def _parted(page: PageText, of: furniture.Furniture, body_size: float) -> _Page:

@@ -36,6 +36,7 @@ from services.retriever.places import FULL
 
 _NUMBER_END = re.compile(r"\d\d[-\u2010\u2011]$")
 _NUMBER_BEGINS = re.compile(r"\d\d")
+_ADDRESS = -2  # In place of a glyph.
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class PageText:
 
     `boxes` holds left, top, right and bottom for each character of the text (see FULL), zeros where there is no ink.
     `size` is the page's width and height as shown, in points.
-    `uncertain`: spans that OCR read in doubt.
+    `uncertain`: spans that OCR read in doubt. `addresses`: those of links, written behind their words.
     `notes`: what its warnings say. `hidden` counts unseen characters, `dropped` those that no text can hold;
     `text_layer`: an OCR program wrote it.
     """
@@ -82,6 +83,7 @@ class PageText:
     text_layer: bool = False
     tables: tuple[Table, ...] = ()
     uncertain: tuple[tuple[int, int], ...] = ()
+    addresses: tuple[tuple[int, int], ...] = ()
     notes: frozenset[Note] = frozenset()
 
 
@@ -179,7 +181,7 @@ def _mark(
 
 
 class _Raw:
-    """Raw text under composition: characters, and the glyph that each of them is (-1: none)."""
+    """Raw text under composition: characters, and the glyph that each of them is (-1: none, -2: a link's address)."""
 
     def __init__(self, found: Glyphs, grids: Sequence[Grid], addresses: dict[int, str]) -> None:
         self._glyphs = found
@@ -224,7 +226,7 @@ class _Raw:
         """Writes the addresses of links behind their words."""
         for at, words in links.written(self._chars, self._sources, self._addresses):
             self._chars[at:at] = words
-            self._sources[at:at] = [-1] * len(words)
+            self._sources[at:at] = [_ADDRESS] * len(words)
             self._lines = [
                 (start + len(words) * (start >= at), end + len(words) * (end >= at), line, ends)
                 for start, end, line, ends in self._lines
@@ -247,7 +249,8 @@ class _Raw:
         cleaned = clean("".join(self._chars), line_hyphens=True)
         sources = [self._sources[index] for index in cleaned.sources]
         inked = [
-            source if char > " " else -1 for source, char in zip(sources, cleaned.text, strict=True)
+            source if char > " " and source >= 0 else -1
+            for source, char in zip(sources, cleaned.text, strict=True)
         ]
         boxes = array("H", bytes(8 * len(sources)))
         for at, column in enumerate(self._places()):
@@ -285,6 +288,7 @@ class _Raw:
                 if (uncertain := self._glyphs.uncertain)
                 else ()
             ),
+            addresses=tuple(_spans(at for at, of in enumerate(sources) if of == _ADDRESS)),
         )
 
     def _placed_tables(self, sources: Sequence[int]) -> tuple[Table, ...]:
