@@ -90,6 +90,13 @@ def _has_common_pairs(text: str) -> bool:
     return True
 
 
+def common_pairs(text: str) -> float:
+    """The share of pairs of Latin letters that are common in the language that has most of them; 1 without any."""
+    runs = re.findall(r"[a-z]+", _folded([text]))
+    pairs = [run[at : at + 2] for run in runs for at in range(len(run) - 1)]
+    return max(_share(pairs, common) for common in letter_pairs.LATIN) if pairs else 1.0
+
+
 def _letters(text: str) -> float:
     solid = "".join(text.split())
     return sum(map(str.isalpha, solid)) / max(1, len(solid))

@@ -13,6 +13,7 @@ class Note(Enum):
     FIELDS = "form fields that could not be read on pages {}"
     STAMPS = "stamps whose words could not be read on pages {}"
     COMMENTS = "comments of readers left out on pages {}"
+    CIPHERED = "text left out whose font does not say which letters it shows, on pages {}"
     ILLEGIBLE = "text that is not legible, taken as unread (its fonts do not say which letters they show), on pages {}"
 
 

@@ -24,6 +24,7 @@ from services.retriever.parsing.pdf import (
     struck,
     table_text,
     tables,
+    widths,
 )
 from services.retriever.parsing.pdf.annotations import Annotations
 from services.retriever.parsing.pdf.glyphs import Glyphs
@@ -99,8 +100,10 @@ def read_page(document: pdfium.PdfDocument, index: int) -> PageText:
         drawn = rules.read(page, found.frame)
         extra = annotations.read(page)
         notes = _mark(page, found, unseen.flags, drawn, extra)
+        wrong = widths.ciphered(found)
     finally:
         page.close()
+    illegible = _leave_out(wrong, found, unseen.flags, notes)
     added = len(found.chars)
     spans = placed.add(found, extra.texts)
     unseen.flags.extend(bytes(len(found.chars) - added))
@@ -115,10 +118,23 @@ def read_page(document: pdfium.PdfDocument, index: int) -> PageText:
         for char, flag in zip(found.chars, unseen.flags, strict=True)
         if not flag
     )
-    if not legibility.is_legible(text.text, shown):
+    if illegible or not legibility.is_legible(text.text, shown):
         text = PageText("", array("H"), (), text.size, dropped=text.dropped)
         notes.add(Note.ILLEGIBLE)
     return replace(text, hidden=count, text_layer=unseen.text_layer, notes=frozenset(notes))
+
+
+def _leave_out(wrong: set[int], found: Glyphs, flags: bytearray, notes: set[Note]) -> bool:
+    """Marks characters of wrong fonts among the unseen ones. True where they are most of the page: it is unread."""
+    written = [at for at, char in enumerate(found.chars) if char.isalnum() and not flags[at]]
+    if not wrong.intersection(written):
+        return False
+    if 2 * len(wrong.intersection(written)) > len(written):
+        return True
+    notes.add(Note.CIPHERED)
+    for index in wrong:
+        flags[index] = 1
+    return False
 
 
 def read_scan(

@@ -10,7 +10,7 @@ import pytest
 
 from services.retriever.parsing.pdf import pages
 from services.retriever.parsing.pdf.legibility import is_legible
-from tests.retriever.parsing.pdfs import make, text
+from tests.retriever.parsing.pdfs import make, stream, text
 
 ENGLISH = (
     "The smokehouse is open from May until the first frost. Fish that was caught in the morning is hung before noon"
@@ -112,6 +112,81 @@ def test_such_a_page_counts_as_unread() -> None:
     assert [each.text for each in document.pages] == ["", "A page that can be read."]
     assert document.empty_pages == (0,)
     assert any("legible" in warning and "pages 1" in warning for warning in document.warnings)
+
+
+def mapped(letters: str, to: str, base: str = "Helvetica-Bold") -> dict[int, bytes]:
+    """F2 as a font whose map to Unicode says `to` for `letters`."""
+    lines = "".join(f"<{ord(a):02x}> <{ord(b):04x}>\n" for a, b in zip(letters, to, strict=True))
+    cmap = (
+        "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /X def /CMapType 2 def"
+        " 1 begincodespacerange <00> <ff> endcodespacerange"
+        f" {len(letters)} beginbfchar\n{lines}endbfchar endcmap end end"
+    )
+    font = f"<< /Type /Font /Subtype /Type1 /BaseFont /{base} /Encoding /WinAnsiEncoding /ToUnicode 1001 0 R >>"
+    return {4: font.encode(), 1001: stream(cmap.encode())}
+
+
+def turned(seed: int) -> str:
+    """The letters, each one another."""
+    if seed == 0:
+        return string.ascii_letters.translate(str.maketrans(string.ascii_letters, ROT13))
+    small, large = list(string.ascii_lowercase), list(string.ascii_uppercase)
+    random.Random(seed).shuffle(small)
+    random.Random(seed).shuffle(large)
+    return "".join(small + large)
+
+
+ROT13 = "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM"
+SHORT = "Salmon hangs in the smoke for nineteen hours"
+
+
+@pytest.mark.parametrize("base", ["Helvetica", "Times-Roman", "Times-Italic", "Helvetica-Bold"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        SHORT,
+        "Lachs h\u00e4ngt f\u00fcr neunzehn Stunden im Rauch",
+        "Le saumon reste dix-neuf heures dans la fum\u00e9e",
+        "Lohi roikkuu savussa yhdeks\u00e4ntoista tuntia",
+        "Invoice QX-88213, Fennel Quay, Mr J. Illingworth",
+    ],
+)
+def test_one_line_of_a_font_with_a_wrong_map_is_unread(base: str, words: str) -> None:
+    line = text(words, font="F2")
+    assert pages.parse(make([line], extra=mapped("a", "a", base))).text.startswith(words[:5])
+    missed = 0
+    for seed in range(12):
+        document = pages.parse(make([line], extra=mapped(string.ascii_letters, turned(seed), base)))
+        assert (document.text == "") is (document.empty_pages == (0,))
+        missed += document.text != ""
+        assert seed or not document.text
+    assert missed <= 4
+
+
+def test_of_two_fonts_the_wrong_one_is_left_out() -> None:
+    lines = [ENGLISH[at : at + 70] for at in range(0, len(ENGLISH), 70)]
+    page = b"".join(text(line, y=700 - 14 * at) for at, line in enumerate(lines))
+    page += text(SHORT + " 4711", y=500, font="F2")
+    document = pages.parse(make([page], extra=mapped(string.ascii_letters, ROT13)))
+    assert document.text.replace("\n", " ") == " ".join(line.strip() for line in lines)
+    assert any("does not say which letters" in warning for warning in document.warnings)
+    assert document.empty_pages == ()
+
+
+@pytest.mark.parametrize("font", ["F1", "F2"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "PX-1033 XKCD QZW JFH BRT 8821 MMWQ IILJ",
+        "Illicit jilting; fill, till, lift it",
+        "WWW MAMMOTH WOMBAT GAMMA MAXIM WIGWAM VOWEL",
+        "Xylofon, kvas, cwm, jynx, vozhd, qoph, zax",
+        "Tr\u1ea7n Th\u1ecb Minh Nguy\u1ec7t, Ph\u1ea1m Xu\u00e2n Qu\u1ef3nh",
+    ],
+)
+def test_real_words_of_any_kind_have_their_widths(words: str, font: str) -> None:
+    words = words.encode("latin-1", "ignore").decode("latin-1")
+    assert pages.parse(make([text(words, font=font)])).text == words
 
 
 @pytest.mark.data
