@@ -24,6 +24,8 @@ class Hit:
     probability: float = 0.0
     # It holds the code that the question asks for.
     named: bool = False
+    # Rows of a table in the chunk that were found themselves, best first.
+    rows: tuple[document_pb2.Chunk, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ class ChunkSpan:
     """A window of a document's text. Pages are physical and both inclusive; `page_label` is page_start's.
 
     `reading` is what encoders read in place of the body where it is not empty: a row of a table with its heads. What
-    is quoted is always the body.
+    is quoted is always the body. `window` is the ordinal of the window that holds a row.
     """
 
     ordinal: int
@@ -123,6 +123,7 @@ class ChunkSpan:
     page_label: str
     token_count: int
     reading: str = ""
+    window: int | None = None
 
     def encoded(self, title: str, text: str) -> str:
         """What the encoders read of this chunk of a document's text: the title, for the text of a page seldom says what

@@ -28,7 +28,7 @@ INDEX_POLL_S = 0.5
 
 _TAKE = sql.SQL("""
 select id, folio.encoded_text(heading, reading, body) from folio.chunks
-where organization_id = %s and reading = '' and {column} is null and not (id = any(%s))
+where organization_id = %s and (reading = '' or window_id is not null) and {column} is null and not (id = any(%s))
 order by id limit %s for update {wait}
 """)
 # Any numbers, the same in every process.

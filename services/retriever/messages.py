@@ -63,6 +63,7 @@ def _hit(hit: Hit) -> pb.Hit:
         sparse_rank=hit.sparse_rank,
         dense_score=hit.dense_score,
         sparse_score=hit.sparse_score,
+        rows=map(chunk, hit.rows),
     )
 
 

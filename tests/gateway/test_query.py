@@ -9,9 +9,10 @@ import pytest
 from folio import failure
 from folio.common.v1 import document_pb2, service_pb2, step_pb2
 from folio.gateway.v1 import gateway_pb2
+from folio.retriever.v1 import retriever_pb2
 from folio.words import word
 from tests.gateway.asking import QUESTION, RAN, SKIPPED, ask, report
-from tests.gateway.script import CHUNKS, forever
+from tests.gateway.script import CHUNKS, TEXT, forever
 from tests.gateway.suite import Suite, running_suite
 
 
@@ -42,6 +43,37 @@ async def test_the_reranked_order_is_what_the_passages_are_fetched_by(suite: Sui
     await suite.call("Ask", ask())
     assert list(suite.script.request("colbert.Rerank").chunk_ids.ids) == [2, 1]
     assert list(suite.script.request("retriever.GetPassages").chunk_ids) == [1, 2]
+
+
+async def test_a_row_that_was_found_speaks_for_its_window(suite: Suite) -> None:
+    """It is scored beside it, and read before it; the window gains most of what the row scores above it."""
+    row = document_pb2.Chunk(
+        id=21, reading="Pumps. Seal: PX-204; hours: 1,000", body="PX-204 | 1,000"
+    )
+
+    async def found(request: retriever_pb2.SearchRequest) -> retriever_pb2.SearchResponse:
+        hits = [
+            retriever_pb2.Hit(chunk=CHUNKS[1], score=0.02),
+            retriever_pb2.Hit(chunk=CHUNKS[2], score=0.01, rows=[row]),
+        ]
+        return retriever_pb2.SearchResponse(hits=hits)
+
+    async def read(request: retriever_pb2.GetPassagesRequest) -> retriever_pb2.GetPassagesResponse:
+        hits = [{**CHUNKS, 21: row}[number] for number in request.chunk_ids]
+        passage = retriever_pb2.Passage(document_id=1, text=TEXT, char_end=len(TEXT), hits=hits)
+        return retriever_pb2.GetPassagesResponse(passages=[passage])
+
+    suite.script.on["retriever.Search"] = found
+    suite.script.on["retriever.GetPassages"] = read
+    suite.script.scores = {1: 0.7, 2: 0.4, 21: 0.95}
+    reply = await suite.call("Ask", ask(trace=True))
+    assert list(suite.script.request("colbert.Rerank").chunk_ids.ids) == [1, 2, 21]
+    assert list(suite.script.request("retriever.GetPassages").chunk_ids) == [21, 2, 1]
+    colbert = next(each for each in reply.rankings if each.step == step_pb2.STEP_COLBERT)
+    assert [(each.chunk_id, each.signal) for each in colbert.chunks] == [
+        (2, pytest.approx(0.4 + 0.75 * 0.55)),
+        (1, pytest.approx(0.7)),
+    ]
 
 
 async def test_the_log_has_one_line_a_question_and_none_of_its_text(

@@ -26,6 +26,7 @@ APPLIED = {
     "0008_rows.sql": "0a5a5aa080c13d8b1af5b32e1918c4649fbf9ca233763f750146269703d65bd8",
     "0009_encoded.sql": "42bf3f55f1afa868aa4add958e4d5aa153ed17fb972538dde230fc3cac5ae7bd",
     "0010_plans.sql": "717160c07bf1f8ebec10ee79b157fac1acc873919b2a4f33b595fd2ce2e3b69e",
+    "0011_row_windows.sql": "1c0974948111d5f1f6e0eef6559c74f68012b41c8c6d8709d049c731b6a4a1eb",
 }
 
 

@@ -313,6 +313,7 @@ class Hit(_message.Message):
     SPARSE_RANK_FIELD_NUMBER: _builtins.int
     DENSE_SCORE_FIELD_NUMBER: _builtins.int
     SPARSE_SCORE_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
     score: _builtins.float
     """The fused score."""
     dense_rank: _builtins.int
@@ -323,6 +324,12 @@ class Hit(_message.Message):
     sparse_score: _builtins.float
     @_builtins.property
     def chunk(self) -> _document_pb2.Chunk: ...
+    @_builtins.property
+    def rows(self) -> _containers.RepeatedCompositeFieldContainer[_document_pb2.Chunk]:
+        """Rows of a table in the chunk that were found themselves, best first: a chunk has the best rank and score of its own
+        and of its rows.
+        """
+
     def __init__(
         self,
         *,
@@ -332,10 +339,11 @@ class Hit(_message.Message):
         sparse_rank: _builtins.int = ...,
         dense_score: _builtins.float = ...,
         sparse_score: _builtins.float = ...,
+        rows: _abc.Iterable[_document_pb2.Chunk] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk", "dense_rank", b"dense_rank", "dense_score", b"dense_score", "score", b"score", "sparse_rank", b"sparse_rank", "sparse_score", b"sparse_score"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk", "dense_rank", b"dense_rank", "dense_score", b"dense_score", "rows", b"rows", "score", b"score", "sparse_rank", b"sparse_rank", "sparse_score", b"sparse_score"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

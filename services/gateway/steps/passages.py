@@ -34,7 +34,7 @@ async def passages(call: Call, hits: Hits) -> list[Read]:
         reply = await retriever.call(
             retriever.stub.GetPassages,
             retriever_pb2.GetPassagesRequest(
-                chunk_ids=[hit.chunk.id for hit in hits.items],
+                chunk_ids=[chunk.id for hit in hits.items for chunk in (*hit.rows[:1], hit.chunk)],
                 max_passage_tokens=call.settings.max_passage_tokens,
                 max_total_tokens=call.settings.max_total_tokens,
                 hits_only=not call.plan.passages,
@@ -45,7 +45,9 @@ async def passages(call: Call, hits: Hits) -> list[Read]:
         if not call.plan.passages:
             step.reason = "switched off: the hits alone are read"
     found = found or [_alone(hit.chunk) for hit in hits.items if hit.chunk.body.strip()]
-    probability = {hit.chunk.id: hit.probability for hit in hits.items}
+    probability = {
+        chunk.id: hit.probability for hit in hits.items for chunk in (hit.chunk, *hit.rows)
+    }
     return [
         Read(passage, max(probability.get(hit.id, 0.0) for hit in passage.hits))
         for passage in found

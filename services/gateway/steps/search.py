@@ -61,7 +61,7 @@ async def _hybrid(
             "; ".join(f"{word(step_pb2.Step, part.step)}: {part.reason}" for part in broken)
         )
     return Hits(
-        items=tuple(Hit(hit.chunk, hit.score) for hit in reply.hits),
+        items=tuple(Hit(hit.chunk, hit.score, rows=tuple(hit.rows)) for hit in reply.hits),
         scored_by=step_pb2.STEP_SEARCH,
         scored=_dense_scores(reply),
     )

@@ -101,20 +101,28 @@ def chunk(
 
 
 def row_chunks(
-    document: ParsedDocument, tokenizer: Tokenizer, first: int, most: int, limit: int
+    document: ParsedDocument,
+    tokenizer: Tokenizer,
+    windows: Sequence[ChunkSpan],
+    most: int,
+    limit: int,
 ) -> tuple[list[ChunkSpan], int]:
-    """The rows of a document's tables as chunks, numbered from `first`; and how many tables have none, for there are
-    more than `most` rows. A row of more than `limit` tokens with its heads has none: its windows hold it."""
+    """The rows of a document's tables as chunks, numbered on from its windows; and how many tables have none, for
+    there are more than `most` rows. A row of more than `limit` tokens with its heads has none: its windows hold it."""
     found, left_out = rows.rows(document, most)
     places = _Places(document)
+    ends = [window.char_end for window in windows]
     chunks: list[ChunkSpan] = []
     for row in found:
+        # The first window that reaches to the row's end: if any holds it whole, this one does.
+        window = min(bisect_left(ends, row.char_end), len(windows) - 1)
         count = len(tokenizer.offsets(row.reading))
         if 0 < count <= limit:
             chunks.append(
                 replace(
-                    places.span(first + len(chunks), row.char_start, row.char_end, count),
+                    places.span(len(windows) + len(chunks), row.char_start, row.char_end, count),
                     reading=row.reading,
+                    window=windows[window].ordinal,
                 )
             )
     return chunks, left_out

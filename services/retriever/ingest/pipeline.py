@@ -131,10 +131,7 @@ class Ingest:
         self._tell(Progress(step_pb2.STEP_CHUNK, len(spans), len(spans)))
         with self._report.step(step_pb2.STEP_EMBED, needed=True):
             text = document.text
-            # Rows are found by their codes, and ranked by their token vectors: they have no vector.
-            vectors = await self._embed(
-                [span.encoded(document.title, text) for span in spans if not span.reading]
-            )
+            vectors = await self._embed([span.encoded(document.title, text) for span in spans])
         with self._report.step(step_pb2.STEP_STORE, needed=True):
             return await self._store(claim, upload, data, document, spans, section_tokens, vectors)
 
@@ -217,9 +214,7 @@ class Ingest:
             settings.chunk_snap,
             limit=limit,
         )
-        rows, left_out = row_chunks(
-            document, self._embedder, len(spans), settings.row_chunks, limit
-        )
+        rows, left_out = row_chunks(document, self._embedder, spans, settings.row_chunks, limit)
         spans += rows
         warnings = (
             [
@@ -291,9 +286,7 @@ class Ingest:
             section_ids = await staging.write_sections(connection, target, document, section_tokens)
         text = document.text
         missing = int(np.isnan(vectors[:, :1]).sum())
-        row_count = len(spans) - len(vectors)
-        none = np.full((row_count, self._embedder.dim), np.nan, np.float32)
-        vectors = np.concatenate([vectors, none])
+        row_count = sum(bool(span.reading) for span in spans)
         for start in range(0, len(spans), STORE_ROWS):
             async with self._mine(claim) as connection:
                 await staging.write_chunks(

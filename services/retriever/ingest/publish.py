@@ -28,21 +28,26 @@ left join document_versions o
 where d.organization_id = %(organization)s and d.id = %(document_id)s
 """
 _POSTINGS = """
-with inserted as (
-    insert into postings (organization_id, lexeme, chunk_id, document_id, rooftop_id, tf, length)
-    select c.organization_id, word.lexeme, c.id, c.document_id, c.rooftop_id, cardinality(word.positions), total.length
+with words as materialized (
+    select c.organization_id, word.lexeme, c.id, c.document_id, c.rooftop_id, c.window_id,
+           cardinality(word.positions) as tf, total.length
     from chunks c
     cross join lateral to_tsvector(
-        'english', case c.reading when '' then concat_ws(E'\\n', c.heading, c.body, c.terms) else c.terms end) as words
+        'english', concat_ws(E'\\n', c.heading, coalesce(nullif(c.reading, ''), c.body), c.terms)) as words
     cross join lateral (select sum(cardinality(positions))::integer as length from unnest(words)) total
     cross join lateral unnest(words) word
     where c.organization_id = %(organization)s and c.document_id = %(document_id)s and c.version = %(version)s
-    returning chunk_id, tf
+      and (c.reading = '' or c.window_id is not null)
+), of_windows as (
+    insert into postings (organization_id, lexeme, chunk_id, document_id, rooftop_id, tf, length)
+    select organization_id, lexeme, id, document_id, rooftop_id, tf, length from words where window_id is null
+), of_rows as (
+    insert into row_postings (organization_id, lexeme, row_id, window_id, document_id, rooftop_id, tf, length)
+    select organization_id, lexeme, id, window_id, document_id, rooftop_id, tf, length
+    from words where window_id is not null
 )
 update document_versions set lexeme_count = (
-    select coalesce(sum(i.tf), 0) from inserted i
-    join chunks c on c.organization_id = %(organization)s and c.id = i.chunk_id
-    where c.reading = '')
+    select coalesce(sum(tf), 0) from words where window_id is null)
 where organization_id = %(organization)s and document_id = %(document_id)s and version = %(version)s
 """
 _HASHES = """

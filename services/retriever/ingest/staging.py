@@ -34,9 +34,10 @@ values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 _CHUNK = sql.SQL("""
 insert into chunks (organization_id, document_id, version, rooftop_id, collection_id, section_id, ordinal, page_start,
                     page_end, page_label, kind, published_on, heading, body, reading, terms, char_start, char_end,
-                    token_count, text_sha256, {column})
+                    token_count, text_sha256, {column}, window_id)
 values (%s, %s, %s, %s, (select collection_id from documents where organization_id = %s and id = %s),
-        %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+        %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s,
+        (select id from chunks where document_id = %s and version = %s and ordinal = %s and organization_id = %s))
 """)
 _FINISH = """
 update document_versions
@@ -209,7 +210,7 @@ def _chunk_rows(
                 heading,
                 body,
                 span.reading,
-                lexical.row_terms(body)
+                lexical.row_terms(body, f"{heading}\n{span.reading}")
                 if span.reading
                 else lexical.index_terms(f"{heading}\n{body}"),
                 span.char_start,
@@ -217,6 +218,10 @@ def _chunk_rows(
                 span.token_count,
                 text_sha256(span.encoded(document.title, text)),
                 Vector(vector) if usable else None,
+                staging.claim.document_id,
+                staging.claim.version,
+                span.window,
+                staging.organization_id,
             )
         )
     return rows
@@ -230,7 +235,7 @@ async def finish(
     without_vector: int,
     row_count: int = 0,
 ) -> None:
-    """Marks the version complete. Of its chunks `row_count` are rows of tables, which have no vector either."""
+    """Marks the version complete. Of its chunks `row_count` are rows of tables."""
     words = await asyncio.to_thread(_words, document)
     warnings = list(document.warnings)
     if without_vector:

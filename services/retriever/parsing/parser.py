@@ -35,7 +35,7 @@ class Hints:
 
 
 # Raised when files are read differently: then the same bytes, sent again, are another version of a document.
-VERSION = 2
+VERSION = 3
 
 NO_HINTS = Hints()
 DEFAULT_LIMITS = ParseLimits()

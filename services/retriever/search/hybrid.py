@@ -50,7 +50,8 @@ class Request:
 
 @dataclass(frozen=True)
 class Hit:
-    """Ranks from 1 in the best list of each leg, 0 for none; scores are with the first query."""
+    """Ranks from 1 in the best list of each leg, 0 for none; scores are with the first query. `rows`: of a table in the
+    chunk, those that were found best, each at most once; a chunk is ranked by the best of itself and its rows."""
 
     chunk: ChunkRecord
     score: float
@@ -58,6 +59,7 @@ class Hit:
     sparse_rank: int
     dense_score: float
     sparse_score: float
+    rows: tuple[ChunkRecord, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ class Searcher:
             dense = await self._dense(connection, within, vectors, depth, report)
             sparse = await self._sparse(connection, within, request, depth, report)
             lists = _Lists(dense, sparse.lists, sparse.codes)
-            fused = fuse([[id for id, _ in ranked] for ranked in _all(lists)])
+            fused = fuse([[entry.id for entry in ranked] for ranked in _all(lists)])
             hits = await self._hits(connection, principal, request, lists, fused)
         return Found(hits, report.steps, sparse.corrected)
 
@@ -151,7 +153,7 @@ class Searcher:
         if all(vector is None for vector in vectors):
             report.skip(step_pb2.STEP_DENSE, "no query vectors")
             return []
-        how = "exact" if within.eligible <= self._exact_below else "hnsw"
+        how = "exact" if within.compared <= self._exact_below else "hnsw"
         with report.step(step_pb2.STEP_DENSE, needed=True, model=how):
             return [
                 []
@@ -191,7 +193,9 @@ class Searcher:
                 # A code in the question is the strongest hint there is; its chunks get a list of their own.
                 if codes := lexical.code_query(text):
                     found.codes.append(
-                        await legs.sparse(connection, within, codes, depth, k1=self._k1, b=self._b)
+                        await legs.sparse(
+                            connection, within, codes, depth, k1=self._k1, b=self._b, apart=True
+                        )
                     )
         return found
 
@@ -210,18 +214,21 @@ class Searcher:
             )
             candidates = _spread(fused, documents, request.max_per_document)
         candidates = candidates[: request.limit]
+        rows = _rows([*lists.dense, *lists.sparse], [id for id, _ in candidates])
         records = {
             record.id: record
             for record in await catalogue.chunks(
-                connection, principal.organization_id, [id for id, _ in candidates]
+                connection,
+                principal.organization_id,
+                [id for each in rows.items() for id in (each[0], *each[1])],
             )
         }
         dense_ranks, sparse_ranks = (
             _best_ranks(lists.dense),
             _best_ranks([*lists.sparse, *lists.codes]),
         )
-        dense_scores = dict(lists.dense[0]) if lists.dense else {}
-        sparse_scores = dict(lists.sparse[0]) if lists.sparse else {}
+        dense_scores = _scores(lists.dense)
+        sparse_scores = _scores(lists.sparse)
         return [
             Hit(
                 records[identifier],
@@ -230,6 +237,7 @@ class Searcher:
                 sparse_ranks.get(identifier, 0),
                 dense_scores.get(identifier, 0.0),
                 sparse_scores.get(identifier, 0.0),
+                tuple(records[row] for row in rows[identifier] if row in records),
             )
             for identifier, score in candidates
             if identifier in records
@@ -257,6 +265,21 @@ def _all(lists: _Lists) -> list[Ranked]:
 def _best_ranks(lists: Sequence[Ranked]) -> dict[int, int]:
     best: dict[int, int] = {}
     for ranked in lists:
-        for rank, (identifier, _) in enumerate(ranked, 1):
-            best[identifier] = min(rank, best.get(identifier, rank))
+        for rank, entry in enumerate(ranked, 1):
+            best[entry.id] = min(rank, best.get(entry.id, rank))
     return best
+
+
+def _scores(lists: Sequence[Ranked]) -> dict[int, float]:
+    return {entry.id: entry.score for ranked in lists[:1] for entry in ranked}
+
+
+def _rows(lists: Sequence[Ranked], windows: Sequence[int]) -> dict[int, list[int]]:
+    """The rows that were found of each of these windows, one a list."""
+    found: dict[int, list[int]] = {window: [] for window in windows}
+    for ranked in lists:
+        for entry in ranked:
+            rows = found.get(entry.id)
+            if rows is not None and entry.row and entry.row not in (entry.id, *rows):
+                rows.append(entry.row)
+    return found

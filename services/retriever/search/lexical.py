@@ -130,14 +130,19 @@ def _unaccented(text: str) -> list[str]:
     return list(found)
 
 
-def row_terms(text: str) -> str:
-    """What is indexed of a row of a table: its codes. By its words its window is found."""
-    return " ".join(_code_terms(text))
-
-
 def index_terms(text: str) -> str:
     """What is indexed beside the text itself."""
-    return " ".join([*_code_terms(text), *_joined(text), *bigrams(text), *_unaccented(text)])
+    return " ".join([*_code_terms(text), *_word_terms(text)])
+
+
+def row_terms(row: str, text: str) -> str:
+    """What is indexed beside the text of a row with its heads: of codes the row's own alone, for those of its heads
+    name all rows."""
+    return " ".join([*_code_terms(row), *_word_terms(text)])
+
+
+def _word_terms(text: str) -> list[str]:
+    return [*_joined(text), *bigrams(text), *_unaccented(text)]
 
 
 def bounded(text: str) -> str:

@@ -67,13 +67,13 @@ def test_a_table_has_all_its_rows_or_none() -> None:
 def test_row_chunks_are_slices_with_a_reading_of_their_own() -> None:
     document = parse_markdown(PARTS.encode())
     windows = chunk(document, Words(), 50, 5)
-    chunks, left_out = row_chunks(document, Words(), len(windows), 1000, 50)
+    chunks, left_out = row_chunks(document, Words(), windows, 1000, 50)
     assert left_out == 0
-    assert [each.ordinal for each in chunks] == [1, 2]
+    assert [(each.ordinal, each.window) for each in chunks] == [(1, 0), (2, 0)]
     assert chunks[0].encoded("Parts", document.text) == f"Parts\n{chunks[0].reading}"
     assert document.sections[chunks[0].section].path == ("Spare parts",)
     # A row that the embedder cannot read whole has no chunk of its own.
-    assert row_chunks(document, Words(), 1, 1000, 5)[0] == []
+    assert row_chunks(document, Words(), windows, 1000, 5)[0] == []
 
 
 def test_windows_begin_and_end_between_rows() -> None:

@@ -59,5 +59,6 @@ async def test_scores_equal_the_formula(
                 for row, score in zip(rows, bm25(documents, query), strict=True)
                 if score > 0
             }
-            found = dict(await legs.sparse(connection, within, " ".join(query), 100))
+            ranked = await legs.sparse(connection, within, " ".join(query), 100)
+            found = {entry.id: entry.score for entry in ranked}
             assert found == pytest.approx(expected, rel=1e-9)

@@ -288,7 +288,7 @@ async def test_a_one_percent_filter_returns_every_row_it_can_with_the_index_forc
                     connection, within, "embedding_minilm", query, 50, exact_below=10**9
                 )
                 assert len(found) == min(50, eligible)
-                shared = {id for id, _ in found} & {id for id, _ in exact}
+                shared = {entry.id for entry in found} & {entry.id for entry in exact}
                 assert len(shared) >= 0.9 * len(found)
             words = await legs.sparse(connection, within, "common word5", 50)
             assert len(words) == min(50, eligible)
@@ -337,6 +337,8 @@ async def test_the_index_serves_the_dense_and_the_sparse_query(
                     "k1": 1.2,
                     "b": 0.75,
                     "limit": 50,
+                    "apart": False,
+                    "share": 0.6,
                 },
             )
         ).fetchall()
@@ -349,7 +351,7 @@ async def test_scores_are_bit_identical_after_another_tenant_writes(
     one, other = postgres.organization(), postgres.organization()
     await fill(pool, one, {"a": 200}, 4)
 
-    async def scores() -> list[tuple[int, float]]:
+    async def scores() -> legs.Ranked:
         async with tenant(pool, Principal(one)) as connection:
             within = await legs.visible(connection, one, Filter())
             return await legs.sparse(connection, within, "common word5 other7", 50)
