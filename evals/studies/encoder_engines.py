@@ -1,10 +1,11 @@
 """What an engine of the embedded model costs and keeps: CPU time, and cosine to ONNX Runtime's fp32.
 
-    python -m evals.studies.encoder_engines FILE --texts 60
+    python -m evals.studies.encoder_engines DATA --texts 60      # pages of SciFact abstracts
+    python -m evals.studies.encoder_engines FILE --texts 60      # pages of a text file, between form feeds
     python -m evals.studies.encoder_engines --shapes
 
-The texts are the pages (between form feeds) of a text file, or with --shapes random tokens in batches of one length.
-Engines take turns, one thread each. One JSON line each.
+With --shapes: random tokens in batches of one length. DATA is the folder of public data. Engines take turns, one thread
+each. One JSON line each.
 """
 
 import argparse
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from evals.studies.ingest_cost import abstracts
 from services.minilm.engines import ENGINES
 from services.minilm.model import MiniLM
 from services.minilm.settings import MiniLMSettings
@@ -44,7 +46,12 @@ def main() -> None:
     if arguments.shapes:
         _shapes(models)
     if arguments.file:
-        texts = arguments.file.read_text().split("\f")[: arguments.texts]
+        pages = (
+            abstracts(arguments.file, arguments.texts).decode()
+            if arguments.file.is_dir()
+            else arguments.file.read_text()
+        )
+        texts = pages.split("\f")[: arguments.texts]
         _texts(models, texts, arguments.tokens)
 
 

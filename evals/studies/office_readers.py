@@ -25,7 +25,11 @@ SHEET = "xl/worksheets/sheet1.xml"
 _NAMESPACES = (
     'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
     ' xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+    ' xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+    ' xmlns:wps="http://schemas.microsoft.com/office/word/2010/wordprocessingShape"'
 )
+_FOOTNOTES = "officeDocument/2006/relationships/footnotes"
+_FOOTNOTES_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml"
 _STRICT = {
     b"http://schemas.openxmlformats.org/spreadsheetml/2006/main": b"http://purl.oclc.org/ooxml/spreadsheetml/main",
     b"http://schemas.openxmlformats.org/officeDocument/2006/relationships": (
@@ -47,12 +51,18 @@ def _run(text: str, properties: str = "") -> str:
     return f"<w:r><w:rPr>{properties}</w:rPr><w:t>{text}</w:t></w:r>"
 
 
+_BOX = f"<w:txbxContent><w:p>{_run('BOXED')}</w:p></w:txbxContent>"
 # A word for each feature; 320 has a raised 1, which is no part of the number.
 WORDS: Mapping[str, str] = {
     "INSERTED": f'<w:ins w:id="1" w:author="a">{_run("INSERTED")}</w:ins>',
     "MOVED": f'<w:moveTo w:id="2" w:author="a">{_run("MOVED")}</w:moveTo>',
     "DELETED": '<w:del w:id="3" w:author="a"><w:r><w:delText>DELETED</w:delText></w:r></w:del>',
     "CONTROL": f"<w:sdt><w:sdtContent>{_run('CONTROL')}</w:sdtContent></w:sdt>",
+    "BOXED": (
+        f'<w:r><mc:AlternateContent><mc:Choice Requires="wps"><w:drawing><wps:txbx>{_BOX}</wps:txbx></w:drawing>'
+        f"</mc:Choice><mc:Fallback><w:pict>{_BOX}</w:pict></mc:Fallback></mc:AlternateContent></w:r>"
+    ),
+    "FOOTNOTE": '<w:r><w:footnoteReference w:id="5"/></w:r>',
     "EQUATION": "<m:oMath><m:r><m:t>EQUATION</m:t></m:r></m:oMath>",
     "HIDDEN": _run("HIDDEN", "<w:vanish/>"),
     "WHITE": _run("WHITE", '<w:color w:val="FFFFFF"/>'),
@@ -68,8 +78,31 @@ def word_file() -> bytes:
     file = io.BytesIO()
     made.save(file)
     body = "".join(f"<w:p>{content}</w:p>" for content in WORDS.values())
-    text = f"<w:document {_NAMESPACES}><w:body>{body}<w:sectPr/></w:body></w:document>".encode()
-    return _changed(file.getvalue(), lambda name, data: text if name == WORD else data)
+    note = f'<w:footnote w:id="5"><w:p>{_run("FOOTNOTE")}</w:p></w:footnote>'
+    added = {
+        WORD: f"<w:document {_NAMESPACES}><w:body>{body}<w:sectPr/></w:body></w:document>",
+        "word/footnotes.xml": f"<w:footnotes {_NAMESPACES}>{note}</w:footnotes>",
+    }
+    linked = {
+        "word/_rels/document.xml.rels": (
+            f'<Relationship Id="notes" Type="http://schemas.openxmlformats.org/{_FOOTNOTES}" Target="footnotes.xml"/>'
+            "</Relationships>"
+        ),
+        "[Content_Types].xml": (
+            f'<Override PartName="/word/footnotes.xml" ContentType="{_FOOTNOTES_TYPE}"/></Types>'
+        ),
+    }
+    result = io.BytesIO()
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(result, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            if end := linked.get(name, "").encode():
+                data = data.replace(end[end.rindex(b"</") :], end)
+            if name not in added:
+                new.writestr(name, data)
+        for name, text in added.items():
+            new.writestr(name, text)
+    return result.getvalue()
 
 
 def _python_docx(data: bytes) -> str:

@@ -54,7 +54,8 @@ def _length(text: str) -> int:
 
 def poppler(path: Path, password: str) -> Reading:
     """A page ends with a form feed."""
-    command = ["pdftotext", "-upw", password, "-opw", password, str(path), "-"]
+    given = ["-upw", password, "-opw", password] if password else []
+    command = ["pdftotext", *given, str(path), "-"]
     done = subprocess.run(command, capture_output=True, check=False, timeout=SECONDS)
     if done.returncode:
         return REFUSED
