@@ -5,6 +5,8 @@ page's: they stay out, and the document's warnings say so.
 """
 
 import ctypes
+import html
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,6 +30,13 @@ _COMMENTS = frozenset(
         c.FPDF_ANNOT_SQUIGGLY,
         c.FPDF_ANNOT_CARET,
         c.FPDF_ANNOT_STRIKEOUT,
+        c.FPDF_ANNOT_SQUARE,
+        c.FPDF_ANNOT_CIRCLE,
+        c.FPDF_ANNOT_LINE,
+        c.FPDF_ANNOT_POLYGON,
+        c.FPDF_ANNOT_POLYLINE,
+        c.FPDF_ANNOT_INK,
+        c.FPDF_ANNOT_FILEATTACHMENT,
     )
 )
 # What may be drawn opaquely over the text below it. Fields are not: their values are read.
@@ -46,6 +55,8 @@ _DRAWINGS = frozenset(
     )
 )
 _MAX_DEPTH = 4
+_LINE_END = re.compile(r"</(?:p|div|li)>|<br\s*/?>", re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]*>")
 _MARKED = (c.FPDF_FORMFIELD_CHECKBOX, c.FPDF_FORMFIELD_RADIOBUTTON)
 _TYPED = (c.FPDF_FORMFIELD_TEXTFIELD, c.FPDF_FORMFIELD_COMBOBOX)
 
@@ -116,13 +127,18 @@ def _read(page: pdfium.PdfPage, annotation: c.FPDF_ANNOTATION, found: Annotation
 def _typed(
     annotation: c.FPDF_ANNOTATION, stamp: bool, place: Rectangle, found: Annotations
 ) -> None:
-    words = _string(annotation, b"Contents")
+    words = _string(annotation, b"Contents") or _plain(_string(annotation, b"RC"))
     if stamp:
         words = words or _string(annotation, b"Name").lstrip("#")
     if words.strip():
         found.texts.append((place, words))
     elif _shows_words(annotation):
         found.wordless += 1
+
+
+def _plain(rich: str) -> str:
+    """The words of rich text, which is XHTML."""
+    return html.unescape(_TAG.sub("", _LINE_END.sub("\n", rich))).strip()
 
 
 def _shows_words(annotation: c.FPDF_ANNOTATION) -> bool:

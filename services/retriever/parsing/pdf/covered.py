@@ -147,7 +147,11 @@ def _is_opaque(item: c.FPDF_PAGEOBJECT, kind: int) -> bool:
         return True
     fill, stroke = ctypes.c_int(0), ctypes.c_int(0)
     c.FPDFPath_GetDrawMode(item, fill, stroke)
-    return bool(fill.value)
+    # A thick stroke, as a marker draws it, covers as well.
+    width = ctypes.c_float(0)
+    return bool(fill.value) or bool(
+        stroke.value and c.FPDFPageObj_GetStrokeWidth(item, width) and width.value > _LEAST
+    )
 
 
 def _in_layer(item: c.FPDF_PAGEOBJECT) -> bool:

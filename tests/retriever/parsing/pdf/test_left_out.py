@@ -86,8 +86,9 @@ class TestCovered:
             b"0 g 60 490 300 24 re f\n",
             b"1 g 60 490 300 24 re f 0 g\n",
             b"q 300 0 0 24 60 490 cm /Im1 Do Q\n",
+            b"24 w 60 502 m 360 502 l S 1 w\n",
         ],
-        ids=["black box", "white box", "picture"],
+        ids=["black box", "white box", "picture", "thick stroke"],
     )
     def test_it_is_not_in_the_text(self, cover: bytes) -> None:
         found = parse(SEEN, text(WORDS, y=500), cover)
@@ -100,9 +101,10 @@ class TestCovered:
             b"1 1 0 rg 60 490 300 24 re f 0 g\n" + text(WORDS, y=500),
             text(WORDS, y=500) + b"/G0 gs 1 1 0 rg 60 490 300 24 re f 0 g\n",
             text(WORDS, y=500) + b"/G1 gs 0 g 60 490 300 24 re f\n",
+            text(WORDS, y=500) + b"4 w 60 490 300 24 re S 1 w\n",
             text(WORDS, y=500) + b"q 400 400 10 10 re W n 0 g 60 490 300 24 re f Q\n",
         ],
-        ids=["box below", "marker", "clear box", "clipped away"],
+        ids=["box below", "marker", "clear box", "frame", "clipped away"],
     )
     def test_what_is_seen_stays(self, drawn: bytes) -> None:
         states = b"/ExtGState << /G0 << /BM /Multiply >> /G1 << /ca 0.3 >> >> /Font <<"
@@ -198,6 +200,19 @@ class TestAnnotations:
         data = make([SEEN], page_entries="/Annots [2000 0 R]", extra={2000: note, 2001: drawing})
         found = pages.parse(data)
         assert found.warnings == ("stamps whose words could not be read on pages 1",)
+
+    def test_rich_text_is_read_where_there_is_no_plain_one(self) -> None:
+        rich = "<body><p>The gate code<br/>is <b>HERON</b></p><p>R&amp;D only</p></body>"
+        note = f"/Subtype /FreeText /RC ({rich}) /Rect [72 540 300 620]"
+        found = parse(SEEN, annotations=(note,)).text
+        assert found.split("\n\n", 1)[1].split() == "The gate code is HERON R&D only".split()  # noqa: SIM905
+
+    @pytest.mark.parametrize("kind", ["Square", "Circle", "Ink", "Polygon"])
+    def test_remarks_on_drawings_are_comments(self, kind: str) -> None:
+        shape = f"/Subtype /{kind} /Contents (I would charge more) /Rect [72 600 90 620]"
+        found = parse(SEEN, annotations=(shape,))
+        assert "charge" not in found.text
+        assert any("comments" in warning for warning in found.warnings)
 
     def test_comments_stay_out_and_are_told(self) -> None:
         note = "/Subtype /Text /Contents (I would charge more) /Rect [72 600 90 620]"
