@@ -66,6 +66,16 @@ def test_what_says_it_may_answer(question: str, text: str) -> None:
     assert may(question, text)
 
 
+def test_a_line_whose_only_figures_are_the_questions_gives_no_value() -> None:
+    def may_row(question: str, row: str) -> bool:
+        source = Source(0, "Ferry notes", row)
+        return met(Question.of(question), Candidate(source, Span(0, len(row)), 0, Line.ROW), row)
+
+    assert not may_row("Did traffic rise in Q2 of the year?", "Q2 % change of traffic")
+    assert may_row("Did traffic rise in Q2 of the year?", "Q2 traffic 4.5 % up")
+    assert may_row("What is D-207?", "D-207 Rope work")
+
+
 def test_the_year_of_the_title_is_the_year_of_its_sentences() -> None:
     question, text = "What does a ticket cost in 2024?", "Since 2021 a ticket costs 14 euros."
     assert may(question, text, title="Fares 2024")

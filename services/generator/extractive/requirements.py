@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from services.generator.answers import Source
 from services.generator.extractive.layout import Line
-from services.generator.extractive.question import Question
+from services.generator.extractive.question import Kind, Question
 from services.generator.extractive.windows import Candidate
 from services.generator.sentences import is_row
 from services.generator.words import words
@@ -143,11 +143,19 @@ def _adds(question: Question, quoted: str) -> bool:
 
 
 def _only_a_head(question: Question, candidate: Candidate) -> bool:
-    """Whether a line taken for a row because of its figures has none but the question's: "Q2 % change"."""
-    if candidate.line is not Line.ROW or is_row(candidate.text):
+    """Whether a line taken for a row because of its figures has none but the question's: "Q2 % change".
+
+    It gives no value and settles nothing; what a code is, it may say: "D-207 Rope work".
+    """
+    settles = question.kind in (Kind.NUMBER, Kind.DATE) or _YES_OR_NO.match(question.text)
+    if not settles or candidate.line is not Line.ROW or is_row(candidate.text):
         return False
-    figures = {word for word in candidate.text.lower().split() if any(map(str.isdigit, word))}
-    return bool(figures) and figures <= set(question.text.lower().split())
+    figures = {word.text for word in words(candidate.text.lower()) if _has_digit(word.text)}
+    return bool(figures) and figures <= {word.text for word in words(question.text.lower())}
+
+
+def _has_digit(word: str) -> bool:
+    return any(map(str.isdigit, word))
 
 
 def _counts(question: Question, heads: str, quoted: str) -> bool:
