@@ -187,6 +187,17 @@ def test_a_row_is_read_under_all_heads_of_its_table() -> None:
     assert [each.text for each in row.above][-3:] == ["Revenue", "2024 | 2023", "North"]
 
 
+def test_the_measure_that_is_asked_for_goes_before_what_it_is_a_measure_of(minilm: MiniLM) -> None:
+    rows = ["Size | Bolts | Torque (Nm)", "C5 | 8 x M12 | 68", "C8 | 8 x M16 | 74"]
+    manual = source(("Tighten the casing bolts crosswise.", rows, 1), title="Manual")
+    assert answer(minilm, "How tight do the bolts of a C5 go?", manual) == "C5: Torque (Nm) 68"
+    assert answer(minilm, "Which bolts does a C5 have?", manual) == "C5: Bolts 8 x M12"
+    boxes = ["Size | Box | Weight of it (kg)", "C5 | wood | 68", "C8 | card | 7"]
+    assert answer(minilm, "How heavy is the box of C8?", source(("Boxes", boxes, 1))) == (
+        "C8: Weight of it (kg) 7"
+    )
+
+
 def test_shares_and_counts_are_told_apart(minilm: MiniLM) -> None:
     made = source(
         (

@@ -1,12 +1,13 @@
 """Whether a sentence says more than its evidence: figures that are not there, a negation that was turned round."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from services.gateway.grounding.numbers import Date, figures
 from services.gateway.grounding.quotes import SourceText
 from services.gateway.grounding.text import normalise
+from services.text.notes import without_marks
 from services.text.words import FUNCTION_WORDS, stem
 
 _NEGATION = re.compile(
@@ -84,10 +85,10 @@ def flips_negation(sentence: str, quotes: Sequence[str]) -> bool:
     said = _ANSWER_WORD.sub("", normalise(sentence).text)
     if any(said.rstrip(".") in normalise(quote).text for quote in quotes):
         return False
-    # Whole quotes side by side (a heading and what stands under it) say no more than each of them.
+    # Whole quotes side by side (a heading and what stands under it, the cells of a row) say no more than each of them.
     rest = said
-    for quote in sorted((normalise(quote).text for quote in quotes), key=len, reverse=True):
-        rest = rest.replace(quote, " ", 1)
+    for whole in sorted({piece for quote in quotes for piece in _pieces(quote)}, key=len)[::-1]:
+        rest = re.sub(rf"(?<!\w){re.escape(whole)}(?!\w)", " ", rest)
     if not any(map(str.isalnum, rest)):
         return False
     words = _content(said)
@@ -99,6 +100,14 @@ def flips_negation(sentence: str, quotes: Sequence[str]) -> bool:
             if overlap > shared:
                 nearest, shared = part, overlap
     return shared >= SAME_SUBJECT and _negated(said) != _negated(nearest)
+
+
+def _pieces(quote: str) -> Iterator[str]:
+    """A quote, and the cells of the rows that it shows."""
+    cells = re.split(r"\||\n", quote) if "|" in quote else ()
+    for piece in (quote, *cells):
+        if found := normalise(without_marks(piece)).text.strip().rstrip(":"):
+            yield found
 
 
 def _content(text: str) -> frozenset[str]:

@@ -11,6 +11,7 @@ from services.generator.extractive import codes
 from services.generator.extractive.features import SENTENCE_FEATURES, Reading
 from services.generator.extractive.layout import Line
 from services.generator.extractive.question import Kind, Question
+from services.generator.extractive.tables import spoken
 from services.generator.extractive.windows import Candidate
 from services.generator.sentences import is_item
 from services.generator.words import numbers
@@ -48,7 +49,9 @@ _CLOSED = re.compile(r"[.!?。！？…:;]['\"”’)\]]*$")
 def choose(
     reading: Reading, logits: NDArray[np.float64], limit: int, may: Sequence[bool] | None = None
 ) -> list[int]:
-    """Places of the best sentence and of those near it that add something, in reading order; none if none may be.
+    """Places of the best sentence and of those near it that add something, none if none may be.
+
+    In reading order, but an answer begins in the source of its best sentence.
 
     `may` says of each sentence whether it may answer; all of them, if it is left out. One that may not takes the place
     that its evidence gives it: what comes after it is no better an answer for its sake.
@@ -80,7 +83,8 @@ def choose(
         taken += 1
         if place in allowed and not _equalled(reading, place):
             chosen.append(place)
-    return sorted(chosen)
+    first = reading.sentences[best].source
+    return sorted(chosen, key=lambda place: (reading.sentences[place].source is not first, place))
 
 
 def _in_one_list(one: Candidate, other: Candidate) -> bool:
@@ -197,25 +201,36 @@ def sentences(
         ):
             continue
         taken.append((index, span))
-        spans = [*(_label(candidate, reading.question)), span]
-        texts = [candidate.source.text[one.start : one.end] for one in spans]
-        found.append(
-            Sentence(
-                ": ".join(without_marks(" ".join(text.split())) for text in texts),
-                tuple(
-                    Citation(index, text, one.start, one.end)
-                    for text, one in zip(texts, spans, strict=True)
-                ),
-            )
-        )
+        parts = spoken.parts(candidate.source, span)
+        above = [
+            spoken.Part(without_marks(" ".join(one.text.split())), (one.span,))
+            for one in _label(candidate, reading.question)
+            # A row says its heads itself.
+            if not (parts[0].is_row and one.line is Line.HEADER)
+        ]
+        first = [*above, parts[0]]
+        found.append(_sentence(candidate, first))
+        found += [_sentence(candidate, [part]) for part in parts[1:]]
     return found
 
 
-def _label(candidate: Candidate, question: Question) -> list[Span]:
+def _sentence(candidate: Candidate, parts: Sequence[spoken.Part]) -> Sentence:
+    text = candidate.source.text
+    return Sentence(
+        ": ".join(part.text for part in parts),
+        tuple(
+            Citation(candidate.source.index, text[one.start : one.end], one.start, one.end)
+            for part in parts
+            for one in part.spans
+        ),
+    )
+
+
+def _label(candidate: Candidate, question: Question) -> list[Candidate]:
     """What must be said before a sentence: the header of its row, the heading with the code that is asked about."""
     asked = codes.asked_about(question) - codes.codes(candidate.text)
     return [
-        one.span
+        one
         for one in candidate.above
         if (candidate.line is Line.ROW and one.line is Line.HEADER) or asked & codes.codes(one.text)
     ]

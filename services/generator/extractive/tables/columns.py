@@ -76,6 +76,11 @@ def choose(
         said = common(asked, _said(grid, found[0]))
         # What only the heads of other columns say must be little beside what these say: else those are meant, or none.
         elsewhere = left - said
+        measured = properties.measured(question)
+        sure = [cell for cell in cells if measured & properties.held(heads(grid, cell))]
+        if len(sure) == 1 and sure[0] not in found:
+            # "How tight are the bolts" names the bolts, and asks for their torque.
+            return Chosen((sure[0],), matched, meant=True)
         if len(found) <= MAX_CELLS and MUCH * len(elsewhere) <= len(said):
             return Chosen(found, said | elsewhere)
         return None

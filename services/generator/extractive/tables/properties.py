@@ -19,7 +19,7 @@ _WORDS = {
     "speed": "speed fast slow rpm mph kmh",
     "power": "power watt watts kw horsepower",
     "voltage": "voltage volt volts",
-    "torque": "torque tighten tightened tightening nm",
+    "torque": "torque tight tighten tightened tightening nm",
     "volume": "volume capacity litre litres liter liters gallon gallons",
     "time": "when date time departure departs arrival arrives leave leaves duration deadline interval day days week"
     " weeks month months hour hours minute minutes opening closes opens weekday",
@@ -28,12 +28,16 @@ _WORDS = {
     "count": "stock quantity inhabitants population count pieces live lives lived living resident residents",
 }
 _SIGNS = {"money": "€$£¥", "temperature": "°"}
-_ASKS = (
-    (re.compile(r"\bhow (?:much (?:is|are|was|were|do(?:es)? \S+ cost)|expensive)\b"), "money"),
+_MEASURES = (
     (re.compile(r"\bhow heavy\b"), "mass"),
     (re.compile(r"\bhow (?:tall|wide|deep|far|high|thick)\b"), "length"),
     (re.compile(r"\bhow (?:hot|cold|warm)\b"), "temperature"),
     (re.compile(r"\bhow fast\b"), "speed"),
+    (re.compile(r"\bhow tight(?:ly)?\b"), "torque"),
+)
+_ASKS = (
+    *_MEASURES,
+    (re.compile(r"\bhow (?:much (?:is|are|was|were|do(?:es)? \S+ cost)|expensive)\b"), "money"),
     (re.compile(r"\bwhen\b|\bwhat time\b"), "time"),
     (re.compile(r"\bwho\b"), "person"),
     (re.compile(r"\bwhere\b"), "place"),
@@ -54,6 +58,12 @@ def all_held(terms: Iterable[str], text: str) -> bool:
     """Whether each of the terms asks for a property that a text tells of."""
     known = held(text)
     return all(_PROPERTY.get(term) in known for term in terms)
+
+
+def measured(question: str) -> frozenset[str]:
+    """The properties that a question asks the measure of, and nothing else: "how tight", not "how much"."""
+    lower = question.lower()
+    return frozenset(name for pattern, name in _MEASURES if pattern.search(lower))
 
 
 def asked(question: str) -> frozenset[str]:

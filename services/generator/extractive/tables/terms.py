@@ -33,7 +33,7 @@ GENERIC = frozenset(
     for word in """
     amount figure number value table row column list show shown state stated report reported record recorded give given
     get end ended ending year month fiscal financial period date company firm document page level please people person
-    exactly currently one ones item entry there per
+    exactly currently one ones item entry there per go goes
     """.split()  # noqa: SIM905
 )
 # One word for what tables shorten and questions bend.
