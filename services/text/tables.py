@@ -14,6 +14,7 @@ Place = tuple[int, int]
 # Fewer lines are no table of contents.
 MIN_CONTENTS = 4
 # A row that begins so closes the group of rows above it.
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _TOTAL = "total"
 _PERCENT = re.compile(r"%|\bper ?cent", re.IGNORECASE)
 
@@ -161,8 +162,9 @@ class Grid:
         """Whether a row says nothing but its name. The last cell of a merged name, or a lonely figure, is none."""
         if len(said) != 1 or said[0].row != row or said[0].row_span > 1:
             return False
-        letters = any(map(str.isalpha, self.say(said[0])))
-        return letters and said[0].column < self.name_columns
+        name = self.say(said[0])
+        named = any(map(str.isalpha, name)) or _YEAR.fullmatch(name) is not None
+        return named and said[0].column < self.name_columns
 
     @property
     def rows(self) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ A title is a cell over all columns, or the only one of its row that says anythin
 nobody can tell titles nothing: a row named for another would be a false one.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from services.retriever.documents import Table
 from services.text.tables import Cell, Grid
 
 _TOTALS = ("total", "subtotal", "sub-total")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _LEAST = 2  # Rows of a group whose names another group has as well.
 
 
@@ -58,8 +60,8 @@ def titled(table: Table, text: str) -> Table:
         names[row] = grid.say(said[0]).casefold()
         if len(said) == 1 and said[0].row == row and said[0].row_span == 1:
             cell = said[0]
-            letters = any(map(str.isalpha, names[row]))
-            if cell.column == 0 and columns > 1 and letters and not is_total(names[row]):
+            named = any(map(str.isalpha, names[row])) or _YEAR.fullmatch(names[row])
+            if cell.column == 0 and columns > 1 and named and not is_total(names[row]):
                 alone[row] = cell
     wide = {row for row, cell in alone.items() if cell.column_span >= columns}
     open_rows = alone.keys() - wide

@@ -1,15 +1,15 @@
 """Tables without cells drawn around: figures that stand under one another, names to their left, heads above them."""
 
-import re
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import pairwise
 from statistics import median
 
 from services.retriever.parsing.groups import Look, set_apart
-from services.retriever.parsing.pdf import body, column_heads
+from services.retriever.parsing.pdf import blocks, body, column_heads
 from services.retriever.parsing.pdf.body import Line
 from services.retriever.parsing.pdf.grids import Grid, GridCell, cell_of
-from services.retriever.parsing.pdf.heads import Column, Head, Unsure
+from services.retriever.parsing.pdf.heads import UNIT, Column, Head, Unsure
 from services.retriever.parsing.pdf.rules import Rules
 from services.retriever.parsing.pdf.words import (
     YEAR,
@@ -23,9 +23,6 @@ from services.retriever.parsing.pdf.words import (
 
 MAX_COLUMNS = 40
 _MAX_HEAD_ROWS = 9
-# Between rows of a table, of the size of the letters; the wider one where as many columns go on as before.
-_ROW_GAP, _WIDE_GAP = 3.2, 6.0
-_SURE_COLUMNS = 3
 _MANY_PAGES = 8
 # Of the size of the figures: a wider gap, or larger letters, and what is above is no head of the table.
 _HEAD_GAP, _HEADING = 1.2, 1.2
@@ -35,7 +32,7 @@ def find(rows: Sequence[Row], rules: Rules) -> list[Grid]:
     """The tables among the rows of a page, or of one of its columns of text."""
     found: list[Grid] = []
     start = 0
-    for first, last in _blocks(rows):
+    for first, last in blocks.blocks(rows):
         try:
             grid = _table(rows, start, first, last, rules)
         except Unsure:
@@ -46,98 +43,31 @@ def find(rows: Sequence[Row], rules: Rules) -> list[Grid]:
     return found
 
 
-def _figures(row: Row) -> list[Piece]:
-    return [piece for piece in row.pieces if piece.is_value]
-
-
-def _is_years(row: Row) -> bool:
-    """A row of years and nothing else, or beside the name of a unit: heads, not figures."""
-    figures = [piece for piece in _figures(row) if any(char.isdigit() for char in piece.text)]
-    others = [piece for piece in row.pieces if not piece.is_value]
-    if not figures or not all(YEAR.fullmatch(piece.text) for piece in figures):
-        return False
-    if any(piece.before for piece in figures) or len(figures) < len(_figures(row)):
-        return False
-    if not others:
-        return True
-    years = [int(re.sub(r"\D", "", piece.text)[-4:]) for piece in figures]
-    if _count_on(years):
-        return True
-    return any(piece.left > figures[0].left for piece in others)
-
-
-def _count_on(years: Sequence[int]) -> bool:
-    """Whether years follow one another, up or down, once or again from the first on: 2023 2022 2023 2022."""
-    again = next((at for at in range(2, len(years)) if years[at] == years[0]), len(years))
-    steps = {one - other for one, other in pairwise(years[:again])}
-    repeats = all(year == years[at % again] for at, year in enumerate(years))
-    return repeats and len(steps) == 1 and steps <= {1, -1}
-
-
-def _is_data(row: Row) -> bool:
-    figures = [piece for piece in row.pieces[1:] if piece.is_value]
-    return bool(figures) and not _is_years(row)
-
-
-def _blocks(rows: Sequence[Row]) -> list[tuple[int, int]]:
-    """Ranges of rows from a first row of figures to behind a last one, in one table as far as one can see."""
-    found: list[tuple[int, int]] = []
-    at = 0
-    while at < len(rows):
-        if not _is_data(rows[at]):
-            at += 1
-            continue
-        first, last = at, at
-        left = min(piece.left for piece in _figures(rows[at]) if piece is not rows[at].pieces[0])
-        at += 1
-        while at < len(rows):
-            row = rows[at]
-            gap = row.top - rows[at - 1].bottom
-            if gap > _ROW_GAP * row.size and not (
-                gap <= _WIDE_GAP * row.size and _stands_as(rows[last], rows[at:])
-            ):
-                break
-            if _is_data(row):
-                last = at
-                own = [piece.left for piece in row.pieces[1:] if piece.is_value]
-                left = min(left, *own)
-            elif _is_years(row) or _crosses(row, left) or at - last > 5:
-                break
-            at += 1
-        found.append((first, last + 1))
-        at = last + 1
-    return found
-
-
-def _stands_as(above: Row, rows: Sequence[Row]) -> bool:
-    """Whether the next figures below a gap, with nothing but a name before them, end where those above it do."""
-    below = next((row for row in rows[:2] if _is_data(row)), None)
-    if below is None or any(len(row.pieces) > 1 for row in rows[: rows.index(below)]):
-        return False
-    ends, others = (
-        [piece.right for piece in _figures(row) if piece is not row.pieces[0]]
-        for row in (above, below)
-    )
-    return (
-        len(ends) == len(others) >= _SURE_COLUMNS
-        and above.pieces[0].left - below.pieces[0].left < 3 * below.size
-        and all(abs(a - b) < below.size for a, b in zip(ends, others, strict=True))
-    )
-
-
-def _crosses(row: Row, left: float) -> bool:
-    """Words that run from the names into the figures: prose, or the heads of another table."""
-    return any(piece.right > left + piece.size for piece in row.pieces)
-
-
 def _table(rows: Sequence[Row], start: int, first: int, last: int, rules: Rules) -> Grid | None:
     inner = rows[first:last]
-    data = [row for row in inner if _is_data(row)]
+    data = [row for row in inner if blocks.is_data(row)]
     if len(data) < 2:
         return None
-    columns = _columns(data)
-    if not columns:
-        return None
+    every, columns = _columns(data)
+    if len(every) > len(columns):
+        # A column of one figure is one if it has a head of its own, as all others do.
+        with suppress(Unsure):
+            grid = _under_heads(rows, start, first, last, rules, data, every)
+            if grid is not None and grid.head_rows:
+                return grid
+    return _under_heads(rows, start, first, last, rules, data, columns) if columns else None
+
+
+def _under_heads(
+    rows: Sequence[Row],
+    start: int,
+    first: int,
+    last: int,
+    rules: Rules,
+    data: Sequence[Row],
+    columns: Sequence[Column],
+) -> Grid | None:
+    inner = rows[first:last]
     edge = min(column.outer_left for column in columns)
     lines = body.lines(inner, columns, edge)
     figures = [line for line in lines if line.cells]
@@ -163,8 +93,9 @@ def _table(rows: Sequence[Row], start: int, first: int, last: int, rules: Rules)
     return _grid(rows[head_from + skipped : last], heads, stub, lines, columns)
 
 
-def _columns(data: Sequence[Row]) -> list[Column]:
-    """Columns by what overlaps: figures of one column stand over one another, those of two never do."""
+def _columns(data: Sequence[Row]) -> tuple[list[Column], list[Column]]:
+    """Columns by what overlaps: figures of one column stand over one another, those of two never do. All of them, and
+    those that more than one row has a figure in, if there are more than two rows."""
     figures = [piece for row in data for piece in row.pieces[1:] if piece.is_value]
     columns = _overlapping(figures)
     for row in data:
@@ -175,13 +106,17 @@ def _columns(data: Sequence[Row]) -> list[Column]:
                 if at in taken:
                     raise Unsure
                 taken.add(at)
-    # A figure that stands alone in its column is a figure in the text, or a mark.
-    if not columns or (any(column.pieces < 2 for column in columns) and len(data) > 2):
-        columns = [column for column in columns if column.pieces >= 2]
-    if not columns:
-        return []
     if len(columns) > MAX_COLUMNS:
         raise Unsure
+    # A figure that stands alone in its column may be a figure in the text, or a mark.
+    shared = [column for column in columns if column.pieces >= 2 or len(data) <= 2]
+    return _with_words(data, columns), _with_words(data, shared)
+
+
+def _with_words(data: Sequence[Row], columns: Sequence[Column]) -> list[Column]:
+    """The columns, and those of words beside them."""
+    if not columns:
+        return []
     words = [
         piece
         for row in data
@@ -310,10 +245,10 @@ def _above(
         gap = rows[at].top - row.bottom
         if gap > 2.6 * size or row.size > _HEADING * size:
             break
-        headed = headed or (at < first and is_over(at))
+        headed = headed or (at < first and is_over(at) and not _says_units(rows[at], edge))
         if headed and gap > max(_HEAD_GAP * size, 1.6 * usual):
             break
-        if _is_data(row) or _is_prose(row, left, edge, size):
+        if blocks.is_data(row) or _is_prose(row, left, edge, size):
             break
         at -= 1
     over = [index for index in range(at, first) if is_over(index)]
@@ -325,6 +260,11 @@ def _above(
         )
         return titled, titled
     return over[0], over[-1] + 1
+
+
+def _says_units(row: Row, edge: float) -> bool:
+    """Whether a row says in what the figures are and nothing else: what stands over it belongs to it."""
+    return all(UNIT.fullmatch(piece.text) for piece in row.pieces if piece.right > edge)
 
 
 def _is_prose(row: Row, left: float, edge: float, size: float) -> bool:

@@ -8,6 +8,8 @@ from services.retriever.parsing.pdf.heads import UNIT, Column, Head, Unsure, is_
 from services.retriever.parsing.pdf.rules import Rules
 from services.retriever.parsing.pdf.words import YEAR, Piece, Row, Word, is_figure
 
+_HOLE = 2.0  # Points between the ends of two lines that do not meet.
+
 
 def find(
     above: Sequence[Row],
@@ -42,8 +44,11 @@ def find(
 
 
 def tell_apart(heads: Sequence[Head], percents: Sequence[bool]) -> bool:
-    """Whether every column has a head, and no two have the same ones, unless one of the two is of percentages. Two
-    heads of the same words tell columns of percentages apart, for they follow what they are of, but no others."""
+    """Whether every column has a head, the one column any, and no two have the same ones, unless one of the two is of
+    percentages. Two heads of the same words tell columns of percentages apart, for they follow what they are of, but no
+    others."""
+    if len(percents) == 1:
+        return bool(heads)
     over = [
         tuple(
             at
@@ -92,7 +97,7 @@ def _placed(
         for piece in over
     ):
         raise Unsure  # A figure is no head.
-    ranges = _nearest(over, columns, _breaks(over, columns, rules, below))
+    ranges = _nearest(over, columns, _breaks(over, rules, below))
     for at, piece in enumerate(over):
         hit = columns_under(piece, columns)
         span = _ruled_span(piece, over, columns, rules, below)
@@ -147,23 +152,21 @@ def _is_own(piece: Piece, over: Sequence[Piece], columns: Sequence[Column], at: 
     return sum(columns[at].overlap(other.outer_left, other.outer_right) > 0 for other in over) == 1
 
 
-def _breaks(
-    over: Sequence[Piece], columns: Sequence[Column], rules: Rules, below: float
-) -> list[float]:
-    """Where the lines that are drawn next to a line of heads all end, between two columns: no head goes over that."""
+def _breaks(over: Sequence[Piece], rules: Rules, below: float) -> list[float]:
+    """Where all lines that are drawn next to a line of heads end, with a hole before the next: no head goes over it but
+    one that stands there."""
     top, size = min(piece.top for piece in over), over[0].size
-    near = [
+    near = sorted(
         (left, right)
         for y, left, right in rules.across
         if top - size <= y <= max(below, *(piece.bottom for piece in over)) + 0.35 * size
-    ]
-    found = []
-    for one, other in pairwise(columns):
-        ends = [right for _, right in near if one.centre < right < other.centre]
-        starts = [left for left, _ in near if one.centre < left < other.centre]
-        crossing = any(left < one.centre and right > other.centre for left, right in near)
-        if ends and starts and not crossing:
-            found.append((max(ends) + min(starts)) / 2)
+    )
+    found: list[float] = []
+    end = near[0][1] if near else 0.0
+    for left, right in near:
+        if left > end + _HOLE:
+            found.append((end + left) / 2)
+        end = max(end, right)
     return [x for x in found if not any(piece.left < x < piece.right for piece in over)]
 
 

@@ -51,12 +51,20 @@ def merged(heads: list[Head], columns: Sequence[Column], rules: Rules) -> list[H
 
 
 def _is_within(head: Head, heads: Sequence[Head]) -> bool:
-    """Whether a head below goes over more columns than it: it stands over all of these, or it is no head."""
+    """Whether a head below goes over more columns than it, and not all of these have a head beside it: then it stands
+    over all of them, or it is no head."""
+    beside = {
+        column
+        for other in heads
+        if other.row <= head.end and other.end >= head.row
+        for column in range(other.first, other.last + 1)
+    }
     return not is_unit(head) and any(
         other.row > head.end
         and other.first <= head.first
         and head.last <= other.last
         and other.last - other.first > head.last - head.first
+        and not beside.issuperset(range(other.first, other.last + 1))
         and not is_unit(other)
         for other in heads
     )

@@ -17,6 +17,7 @@ _NUMBER = re.compile(
     rf"[<>~\u2248\u00b1]?{_SIGN}?(?:{_CURRENCY})?\(?{_SIGN}?(?:{_CURRENCY})?\d[\d.,'\u2019]*(?<![.,'])"
     rf"(?:%|\u2030|x|bps|pp|pts?)?\)?(?:%|pts?)?{_MARK}*"
 )
+_RATIO = re.compile(r"\d+(?:\.\d+)?:\d+(?:\.\d+)?")
 _DASH = re.compile(rf"\(?{_SIGN}+\)?%?")
 _NONE = re.compile(r"N/?A\.?|n/?a\.?|N/?M\.?|n/?m\.?|nil|Nil|\*")
 _MONEY = re.compile(rf"\(?(?:{_CURRENCY})\(?")
@@ -134,7 +135,7 @@ class Row:
 
 def is_value(text: str) -> bool:
     """Whether a word is a figure, or stands in a figure's place."""
-    return bool(_NUMBER.fullmatch(text) or _DASH.fullmatch(text) or _NONE.fullmatch(text))
+    return any(pattern.fullmatch(text) for pattern in (_NUMBER, _DASH, _NONE, _RATIO))
 
 
 def is_figure(text: str) -> bool:

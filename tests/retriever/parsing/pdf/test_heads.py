@@ -88,3 +88,46 @@ def test_a_title_is_no_first_line_of_a_name_where_second_lines_stand_further_in(
     [(_, cells)] = found(content + _rows(ROWS, 671))
     assert cells[1, 0] == "Instruments for hedging of it all"
     assert cells[2, 0] == "Foreign exchange and metal lease contracts"
+
+
+def test_a_column_of_one_figure_is_one_under_a_head_of_its_own() -> None:
+    content = b"".join(
+        right(head, x, 724, 9)
+        for head, x in zip(("Total", "First", "Second"), (300, 400, 500), strict=True)
+    )
+    rows = [("Cash", "152", "", "148"), ("Land", "137", "137", ""), ("Boats", "139", "", "123")]
+    for at, (name, *values) in enumerate(rows):
+        content += left(name, 40, 706 - 14 * at, 9)
+        for x, value in zip((300, 400, 500), values, strict=True):
+            content += right(value, x, 706 - 14 * at, 9)
+    [(_, cells)] = found(content)
+    assert (cells[0, 2], cells[2, 1], cells[2, 2]) == ("First", "137", "137")
+    assert (1, 2) not in cells
+    assert cells[1, 3] == "148"
+
+
+def test_a_year_alone_among_the_names_is_the_title_of_rows() -> None:
+    content = left("Sold", 382, 724, 9) + left("Left", 484, 724, 9)
+    y = 706
+    for year in (2021, 2020):
+        content += left(str(year), 40, y, 9)
+        for at, name in enumerate(("Apples", "Pears", "Plums")):
+            y -= 14
+            content += left(name, 46, y, 9) + right(f"{at + 1},{year}", 400, y, 9)
+            content += right(f"{at + 4},{year}", 500, y, 9)
+        y -= 14
+    [(grid, cells)] = found(content)
+    assert (cells[1, 0], cells[5, 0]) == ("2021", "2020")
+    assert {cell.row for cell in grid.cells if cell.column_span == 3} == {1, 5}
+    assert (cells[6, 0], cells[6, 1]) == ("Apples", "1,2020")
+
+
+def test_one_column_may_have_its_unit_for_a_head() -> None:
+    content = left("Years ending December 31,", 40, 724, 9) + right("(In thousands)", 500, 724, 9)
+    for at, (name, value) in enumerate(
+        (("2021", "197,104"), ("2022", "190,981"), ("Thereafter", "2,048,070"))
+    ):
+        content += left(name, 46, 706 - 12 * at, 9) + right(value, 500, 706 - 12 * at, 9)
+    [(grid, cells)] = found(content)
+    assert grid.head_rows == 1
+    assert (cells[0, 1], cells[1, 0], cells[1, 1]) == ("(In thousands)", "2021", "197,104")
