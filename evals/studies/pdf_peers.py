@@ -53,14 +53,14 @@ def _length(text: str) -> int:
 
 
 def poppler(path: Path, password: str) -> Reading:
-    """A page ends with a form feed."""
-    given = ["-upw", password, "-opw", password] if password else []
-    command = ["pdftotext", *given, str(path), "-"]
-    done = subprocess.run(command, capture_output=True, check=False, timeout=SECONDS)
-    if done.returncode:
-        return REFUSED
-    text = done.stdout.decode(errors="replace")
-    return Reading(text.count("\f"), _length(text))
+    """A page ends with a form feed. Its user's password may be none where the owner's is given."""
+    for given in (["-upw", password, "-opw", password], []):
+        command = ["pdftotext", *given, str(path), "-"]
+        done = subprocess.run(command, capture_output=True, check=False, timeout=SECONDS)
+        if done.returncode == 0:
+            text = done.stdout.decode(errors="replace")
+            return Reading(text.count("\f"), _length(text))
+    return REFUSED
 
 
 def mupdf(path: Path, password: str) -> Reading:
