@@ -14,6 +14,8 @@ from services.retriever.parsing.limits import ParseLimits
 from services.rpc.errors import FailedPrecondition, InvalidArgument, ResourceExhausted
 from tests.retriever.parsing.pdf.scans import WORDS, paper, picture
 
+# A loaded machine is no fault of the reader.
+PATIENT = ParseLimits(page_s=300.0, ocr_page_s=300.0)
 WANTED = "A full inspection costs 1,250 euros in total."
 
 
@@ -42,7 +44,7 @@ def transparent() -> Image.Image:
 
 
 async def read(data: bytes, ocr: bool = True) -> ParsedDocument:
-    pool = ParserPool(ParseLimits())
+    pool = ParserPool(PATIENT)
     try:
         return await pool.parse(data, file_name="scan.bin", ocr=ocr)
     finally:
@@ -111,7 +113,7 @@ async def test_each_frame_is_a_page_and_a_quote_is_found_in_it() -> None:
     start = page.char_start + page.text.index("1,480")
     (box,) = places.regions(page, start, start + 5)
     size = Image.open(io.BytesIO(data)).size
-    pool = ParserPool(ParseLimits())
+    pool = ParserPool(PATIENT)
     try:
         png, width, height = await pool.render(data, 1, 110, [box])
     finally:
