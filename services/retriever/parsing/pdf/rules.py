@@ -1,4 +1,4 @@
-"""The straight lines that a page draws: borders of tables, lines under heads, columns' rules; and what it shades."""
+"""The straight lines that a page draws: borders of tables, lines under heads, columns' rules."""
 
 import ctypes
 from collections.abc import Callable
@@ -31,8 +31,6 @@ class Rules:
     """y, left, right."""
     down: list[tuple[float, float, float]] = field(default_factory=list)
     """x, top, bottom."""
-    shades: list[tuple[float, float, float, float]] = field(default_factory=list)
-    """Rectangles in a colour: left, top, right, bottom."""
 
 
 def read(page: pdfium.PdfPage, frame: Frame) -> Rules:
@@ -95,10 +93,7 @@ class _Reader:
             left, right, top, bottom = min(xs), max(xs), min(ys), max(ys)
             if bottom - top <= _THIN or right - left <= _THIN:
                 self._line(left, top, right, bottom)
-                continue
-            if fill.value and len(set(shown)) == len(set(xs)) * len(set(ys)) == 4:
-                self.rules.shades.append((left, top, right, bottom))
-            if stroke.value:
+            elif stroke.value:
                 for (x0, y0), (x1, y1) in pairwise(shown):
                     if abs(x0 - x1) <= 0.5 or abs(y0 - y1) <= 0.5:
                         self._line(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))

@@ -1,7 +1,6 @@
 """Tables whose rows have lines between them that are drawn cell by cell: where all of them end, columns do.
 
 Nothing is drawn down, above the heads or below the last row. Every column has a head, and no word stands over a border.
-A table of one row has one line: there the heads are shaded, cell by cell as well.
 """
 
 from collections.abc import Sequence
@@ -25,8 +24,6 @@ class _Stack:
 
     xs: list[float]
     ys: list[float]
-    shade: float | None = None
-    """Where the shade of the heads begins, if they have one that ends at the first line."""
 
 
 def find(words: Sequence[Word], rules: Rules) -> list[Grid]:
@@ -53,23 +50,8 @@ def _stacks(rules: Rules, words: Sequence[Word]) -> list[_Stack]:
         ):
             above.ys.append(y)
         else:
-            found.append(_Stack(xs, [y], _shade(xs, y, rules)))
-    return [stack for stack in found if len(stack.ys) > 1 or stack.shade is not None]
-
-
-def _shade(xs: Sequence[float], y: float, rules: Rules) -> float | None:
-    """The top of the shades that stand on a line, one over each of its pieces."""
-    tops = []
-    for left, right in pairwise(xs):
-        mine = [
-            top
-            for start, top, end, bottom in rules.shades
-            if abs(start - left) <= _NEAR and abs(end - right) <= _NEAR and abs(bottom - y) <= _NEAR
-        ]
-        if not mine:
-            return None
-        tops.append(max(mine))
-    return tops[0] if max(tops) - min(tops) <= _NEAR else None
+            found.append(_Stack(xs, [y]))
+    return [stack for stack in found if len(stack.ys) > 1]
 
 
 def _lines(rules: Rules) -> list[tuple[float, list[float]]]:
@@ -122,19 +104,18 @@ def _grid(stack: _Stack, words: Sequence[Word]) -> Grid | None:
     xs, ys = stack.xs, stack.ys
     mine = [word for word in words if word.right > xs[0] and word.left < xs[-1]]
     inside = [word for word in mine if ys[0] < word.middle < ys[-1]]
+    if not inside:
+        return None
     # What a row has above its words, at the most, the rows at the ends have as well.
-    levels = ys if stack.shade is None else [stack.shade, *ys]
     pads = [
         min(word.top for word in band) - y
-        for y, below in pairwise(levels)
-        if (band := [word for word in mine if y < word.middle < below])
+        for y, below in pairwise(ys)
+        if (band := [word for word in inside if y < word.middle < below])
     ]
-    if not pads or not (inside or stack.shade is not None):
-        return None
     pad = max(pads) + 2.0
     heads = _run([row for row in _rows(mine) if row.middle < ys[0]][::-1], ys[0], xs, pad)
     last = _run([row for row in _rows(mine) if row.middle > ys[-1]], ys[-1], xs, pad)
-    if not heads or not _is_full(heads, xs) or not (inside or last):
+    if not heads or not _is_full(heads, xs):
         return None
     top = min(row.top for row in heads) - 1.0
     bottom = max((row.bottom for row in last), default=ys[-1] - 1.0) + 1.0

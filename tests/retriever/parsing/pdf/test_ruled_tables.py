@@ -86,27 +86,3 @@ def test_rows_that_lines_do_not_part_are_no_cells_of_many_lines() -> None:
     assert found(_underlined(700, rows, [60, 260, 420])) == []
     rows = [("What", "Share"), ("Cash/Other:/Funds/Land", "5%/10%/85%"), ("All", "full")]
     assert found(_underlined(700, rows, [60, 260, 420])) == []
-
-
-def _shaded(xs: Sequence[float], top: float, height: float = 16) -> bytes:
-    """A shade for each column, as tall as a head."""
-    rectangles = (f"{x0} {top - height} {x1 - x0} {height} re f " for x0, x1 in pairwise(xs))
-    return f"q 0.9 0.9 0.95 rg {''.join(rectangles)}Q ".encode()
-
-
-def test_a_table_of_one_row_has_shaded_heads_and_one_line() -> None:
-    xs = [60, 200, 320, 420]
-    rows = [("Shown when", "Reaction", "Part"), ("no pulse for 30 s", "warning only", "AB3-079")]
-    behind = left("The words of a paragraph run over the places where columns end.", 60, 620)
-    [(grid, cells)] = found(_shaded(xs, 700, 18) + _underlined(700, rows, xs) + behind)
-    assert (grid.rows, grid.columns, grid.head_rows) == (2, 3, 1)
-    assert [cells[1, column] for column in range(3)] == [*rows[1]]
-
-
-def test_one_line_makes_no_table_without_a_shade_for_each_column() -> None:
-    xs = [60, 200, 320, 420]
-    rows = [("Shown when", "Reaction", "Part"), ("no pulse for 30 s", "warning only", "AB3-079")]
-    assert found(_underlined(700, rows, xs)) == []
-    assert found(_shaded([60, 420], 700, 18) + _underlined(700, rows, xs)) == []
-    text = left("The words of a paragraph run over the places where columns end.", 60, 672)
-    assert found(_shaded(xs, 700, 18) + _underlined(700, rows[:1], xs) + text) == []
