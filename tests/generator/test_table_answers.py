@@ -212,3 +212,14 @@ def test_shares_and_counts_are_told_apart(minilm: MiniLM) -> None:
     assert answer(minilm, "What percentage of shares does the Harbour Trust hold?", made) == (
         "Harbour Trust: % 12.5"
     )
+
+
+def test_a_column_is_found_by_another_form_of_its_word_and_by_any_currency(minilm: MiniLM) -> None:
+    rows = ["Cost | 2024 >2 | 2025", "| plan | actual | plan", "Heating | 12 | 13 | 14"]
+    costs = source(("Costs", [*rows, "Share of heating | 12% | 13% | 11%"], 2))
+    assert (
+        answer(minilm, "What is the planned heating for 2025?", costs) == "Heating: 2025, plan 14"
+    )
+    rows = ["Boat | Day | Week", "Punt | 8 | 40", "Skiff | 13 | 70"]
+    hire = source(("Hire in crowns", rows, 1))
+    assert answer(minilm, "What does a skiff cost a week?", hire) == "Skiff: Week 70"

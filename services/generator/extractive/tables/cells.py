@@ -1,7 +1,7 @@
 """From a question to the cells of a table that answer it, with what they are the values of; never a doubtful pair."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 from services.generator.answers import Citation, Sentence, Source
@@ -57,7 +57,10 @@ class Reading:
     doubtful: set[tuple[int, int]] = field(default_factory=set)
     """Rows that fit equally well and say different things: (index of the source, where the row begins)."""
     foreign: set[tuple[int, int]] = field(default_factory=set)
-    """Rows of figures that the question does not name, and those that it names of another year, part or company."""
+    """Rows of figures that the question does not name, and those that it names of another year, part or company.
+
+    Rows too that say nothing in the column that is asked for, and all of a table whose named row is one of these.
+    """
 
     def doubts(self, candidate: Candidate) -> bool:
         """Whether a sentence is one of those rows."""
@@ -74,9 +77,18 @@ def read(question: Question, sources: Sequence[Source], encoder: Encoder) -> Rea
             grid = Grid(table, source.text)
             if grid.is_contents:
                 continue
-            answers = list(_answers(question, source, grid, encoder, reading))
+            lacking = _lacking(question, grid)
+            answers = [
+                answer
+                for answer in _answers(question, source, grid, encoder, reading)
+                if answer.row.number not in lacking
+            ]
+            if not answers:
+                lacking |= _of_others(question, grid, lacking, encoder)
             unnamed = _unnamed(grid, content(question.text))
-            reading.foreign.update((source.index, _start(grid, row)) for row in unnamed)
+            reading.foreign.update(
+                (source.index, _start(grid, row)) for row in {*unnamed, *lacking}
+            )
             if len({answer.said for answer in answers}) > 1:
                 reading.doubtful.update(
                     (source.index, _start(grid, answer.row.number)) for answer in answers
@@ -93,8 +105,10 @@ def read(question: Question, sources: Sequence[Source], encoder: Encoder) -> Rea
 
 
 def _start(grid: Grid, row: int) -> int:
-    """Where a row begins."""
-    return min(cell.char_start for cell in grid.row(row) if cell.row == row)
+    """Where a row begins: with its first cell that says something, and is none of the rows above."""
+    found = grid.row(row)
+    own = [cell for cell in found if cell.row == row and cell.char_start < cell.char_end]
+    return min(cell.char_start for cell in own or found)
 
 
 def _unnamed(grid: Grid, asked: frozenset[str]) -> Iterator[int]:
@@ -106,6 +120,27 @@ def _unnamed(grid: Grid, asked: frozenset[str]) -> Iterator[int]:
         said = frozenset[str]().union(*(content(grid.say(head)) for head in grid.row_heads(row)))
         if not common(asked, said | exact(" ".join(values))):
             yield row
+
+
+def _lacking(question: Question, grid: Grid) -> set[int]:
+    """The rows that say nothing in the column that is asked for."""
+    gapped = (row for row in grid.rows if columns.empty(grid, row))
+    return {row for row in gapped if _lacks(question, grid, row)}
+
+
+def _lacks(question: Question, grid: Grid, row: int, encoder: Encoder | None = None) -> bool:
+    asked = terms(question.text)
+    own = common(asked, frozenset().union(*(terms(grid.say(cell)) for cell in grid.row(row))))
+    return columns.lacks(grid, row, _masked(question.text, own), asked, encoder)
+
+
+def _of_others(question: Question, grid: Grid, lacking: Set[int], encoder: Encoder) -> set[int]:
+    """All rows, where those that are named say nothing in the column that is asked for: they speak of others."""
+    named = rows.named(grid, terms(question.text))
+    missing = all(
+        row.number in lacking or _lacks(question, grid, row.number, encoder) for row in named
+    )
+    return set(grid.rows) if named and missing else set()
 
 
 def _answers(
@@ -127,9 +162,11 @@ def _answers(
             if cell is not row.by and _may_answer(question, grid.say(cell))
         )
         modifiers = _modifiers(question.text, row) - common(wanted, terms(_named(source, grid)))
+        # "The Marsh field", of a column of fields.
+        called = common(wanted, terms(columns.heads(grid, row.by)))
         left = frozenset(
             one
-            for one in wanted - row.matched - (place - modifiers) - GENERIC
+            for one in wanted - row.matched - called - (place - modifiers) - GENERIC
             if one in modifiers or not properties.all_held([one], around)
         )
         heads = frozenset[str]().union(*(terms(grid.say(head)) for head in grid.heads))
@@ -139,7 +176,7 @@ def _answers(
         if not cells:
             continue
         chosen = columns.choose(
-            grid, cells, _masked(question.text, row), asked - row.matched, left, encoder
+            grid, cells, _masked(question.text, row.matched), asked - row.matched, left, encoder
         )
         if chosen is None or (left - chosen.matched and not chosen.meant):
             continue
@@ -213,9 +250,9 @@ def _around(source: Source, grid: Grid) -> str:
     return "\n".join(texts)
 
 
-def _masked(question: str, row: rows.Row) -> str:
+def _masked(question: str, matched: frozenset[str]) -> str:
     """The question without what names the row: "What does it cost?"."""
-    found = [word for word in words(question) if terms(word.text) & row.matched]
+    found = [word for word in words(question) if terms(word.text) & matched]
     if not found:
         return question
     rest = question

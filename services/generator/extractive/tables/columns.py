@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from services.generator.extractive.features import Encoder
 from services.generator.extractive.tables import properties
-from services.generator.extractive.tables.terms import common, naming, terms, years
+from services.generator.extractive.tables.terms import (
+    GENERIC,
+    common,
+    content,
+    naming,
+    terms,
+    years,
+)
 from services.text.tables import Cell, Grid
 
 # Cosine from which the question means a head of a column, and how far the next must stay below.
@@ -93,6 +100,55 @@ def choose(
             return Chosen((sure[0],), matched, meant=True)
         return Chosen(tuple(cells), matched) if 0 < len(cells) <= MAX_ROW else None
     return _meant(grid, cells, question, rest, encoder, matched)
+
+
+def empty(grid: Grid, row: int) -> list[Cell]:
+    """The places under heads where a row says nothing, each as a cell of no text."""
+    said = [cell for cell in grid.row(row) if any(map(str.isalnum, grid.say(cell)))]
+    end = max((cell.char_end for cell in said), default=grid.table.char_end)
+    found = [
+        Cell(row, column, end, end)
+        for column in range(grid.name_columns, grid.table.columns)
+        if not any(cell.covers(row, column) for cell in said)
+    ]
+    return [cell for cell in found if grid.column_heads(cell)]
+
+
+def lacks(
+    grid: Grid, row: int, question: str, asked: frozenset[str], encoder: Encoder | None = None
+) -> bool:
+    """Whether a row says nothing in the column that a question asks for: what else it says is another column's.
+
+    `question` is without what names the row, `asked` are all its terms. An `encoder` finds a column by its meaning too.
+    """
+    gaps = empty(grid, row)
+    if not gaps:
+        return False
+    said = [cell for cell in grid.row(row) if any(map(str.isalnum, grid.say(cell)))]
+    # What the question says itself is not asked for, nor what that is called: "the Marsh field".
+    given = [cell for cell in said if common(asked, terms(grid.say(cell)))]
+    others = [cell for cell in (*said, *gaps) if cell not in given and heads(grid, cell)]
+    asked -= common(asked, _terms(grid.say(cell) for cell in given))
+    called = _terms(heads(grid, cell) for cell in given)
+    asked -= common(asked, called - _terms(heads(grid, cell) for cell in others))
+    cells = [cell for cell in others if cell.column >= grid.name_columns]
+    wanted = years(asked)
+    cells = [cell for cell in cells if wanted & terms(heads(grid, cell))] or cells
+    scores = _scores(grid, cells, asked)
+    measures = properties.asked(question)
+    if max(scores) <= 0 and measures:
+        scores = [float(bool(measures & properties.held(heads(grid, cell)))) for cell in cells]
+    if max(scores) <= 0 and encoder is not None and content(question) - GENERIC:
+        texts = [heads(grid, cell) for cell in cells]
+        scores = [float(one) for one in similarities(encoder, [question], texts)]
+    best = max(scores)
+    return best > 0 and all(
+        cell in gaps for cell, score in zip(cells, scores, strict=True) if score > best - 1e-6
+    )
+
+
+def _terms(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset[str]().union(*map(terms, texts))
 
 
 def _shares(grid: Grid, cells: Sequence[Cell]) -> list[Cell]:

@@ -10,7 +10,9 @@ from services.text.words import stem
 
 _WORDS = {
     "money": "cost costs price priced prices pay paid charge charged fee fees rate tariff fare rent salary wage euro"
-    " euros dollar dollars pound pounds eur usd gbp chf cents revenue income expense expensive",
+    " euros dollar dollars pound pounds franc francs crown crowns krona kronor krone kroner zloty forint forints"
+    " rupee rupees peso pesos yen yuan lira dinar dinars shilling shillings eur usd gbp chf cents revenue"
+    " income expense expensive",
     "mass": "weigh weighs weight heavy mass kg kilogram kilograms gram grams tonne tonnes lb lbs",
     "length": "length height width depth diameter distance tall wide deep far thick thickness mm cm km metre metres"
     " meter meters inch inches mile miles",

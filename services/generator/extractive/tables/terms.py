@@ -49,6 +49,8 @@ MIN_ALIKE = 6
 MIN_NAME = 2
 _FISCAL = re.compile(r"fy[-' ]?((?:19|20)\d\d)", re.IGNORECASE)
 _YEAR = re.compile(r"(?:19|20)\d\d")
+# "Planned" is of "plan"; "fall" and "class" end so themselves.
+_DOUBLED = re.compile(r"(?<=[^\W\d_]{2})([bdgmnprt])\1$")
 _ASIDE = re.compile(r"\([^)]*\)|\[\^[^\]]*\]")
 
 
@@ -92,7 +94,7 @@ def term(word: str, stemmed: str) -> str:
         return fiscal[1]
     if is_exact(word):
         return re.sub(r"[\W_]", "", word).lower()
-    return _SAME.get(word.lower().rstrip("."), stemmed)
+    return _SAME.get(word.lower().rstrip("."), _DOUBLED.sub(r"\1", stemmed))
 
 
 def common(asked: frozenset[str], said: frozenset[str]) -> frozenset[str]:
