@@ -28,10 +28,11 @@ class Hints:
     charset: str = ""
     skip: tuple[int, ...] = ()
 
-    def title_of(self, *found: str) -> str:
-        """The document's title: the sender's, else the first that was found in the file and says something, else the
-        file's name."""
-        return self.title or next(filter(is_title, found), self.stem)
+    def title_of(self, *found: str, heading: str = "") -> str:
+        """The document's title: the sender's, else the first that was found in the file and says something, else its
+        first heading, else the file's name. A heading is the document's own words, though they are "Test"."""
+        title = self.title or next(filter(is_title, found), "")
+        return title or (heading if any(map(str.isalpha, heading)) else self.stem)
 
 
 # Raised when files are read differently: then the same bytes, sent again, are another version of a document.

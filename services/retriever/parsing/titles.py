@@ -4,7 +4,10 @@ import re
 
 _NOTHING = re.compile(
     r"""(?:
-        untitled(?:\ \w+)? | unbenannt | sans\ titre | sin\ t[ií]tulo | sem\ t[ií]tulo | senza\ titolo | naamloos
+        untitled(?:\ \w+)? | unbenannt(?:e[sr]?\ \w+)? | sin\ nombre | sans\ nom | reportlab\ pdf | normal\ template
+        | do[ck]umento?\ (?:sans\ (?:titre|nom)|sin\ (?:t[ií]tulo|nombre)|sem\ (?:t[ií]tulo|nome)|senza\ (?:titolo|nome)
+        |ohne\ (?:titel|namen)|zonder\ titel|uden\ titel|uten\ (?:tittel|navn)|bez\ (?:n[áa]zvu|tytu[łl]u|nazwy))
+        | sans\ titre | sin\ t[ií]tulo | sem\ t[ií]tulo | senza\ titolo | naamloos
         | namnl[öo]s | no\ title | dok?[ck]ument[oe]? | doc | (?:new|neues)\ do[ck]ument
         | (?:ohne|kein)\ titel | titel | title | titre | t[ií]tulo | titolo | namenlos | zonder\ titel | uden\ titel
         | uten\ (?:tittel|navn) | nimet[öo]n | bez\ (?:n[áa]zvu|tytu[łl]u) | n[ée]v\ n[ée]lk[üu]l

@@ -294,7 +294,9 @@ class TextWriter:
         text = joined((page.char_start, page.text) for page in found.pages)
         return ParsedDocument(
             media_type=media_type,
-            title=hints.title_of(*titles, *(heading.title for heading in found.headings[:1])),
+            title=hints.title_of(
+                *titles, heading=found.headings[0].title if found.headings else ""
+            ),
             pages=tuple(found.pages),
             sections=sections.build(found.headings, found.length),
             empty_pages=tuple(page.index for page in found.pages if not page.text),

@@ -21,6 +21,9 @@ from tests.retriever.parsing.pdfs import make, text
         "(anonymous)", "Ohne Titel", "Bez názvu", "Nuovo documento 2", "Без названия", "無題", "未命名1", "제목 없음",
         "LaTeX with hyperref package", "(unspecified)", "Title",
         "about:blank", "Copy of Document1", "20251103_scan_0007", "Title of document", "Blank Page", "Başlıksız",
+        "Document sans titre", "documento sin título", "Dokument bez tytułu", "Unbenanntes Dokument", "sin nombre",
+        "Normal Template", "ReportLab PDF", "Documento senza titolo 2", "Unbenannte Präsentation",
+        "Dokument ohne Titel",
     ],
 )  # fmt: skip
 def test_rubbish(title: str) -> None:
@@ -34,7 +37,7 @@ def test_rubbish(title: str) -> None:
         "Word of mouth",
         "The document in question", "Microsoft Word for beginners", "Template matching", "説明書", "A", "Page design",
         "10-K", "Vorlage des Rates vom 3. Mai", "Title IX rules", "Ohne Titel geht es auch", "Unknown soldiers",
-        "Copy of the deed",
+        "Copy of the deed", "Document sans titre de séjour", "Unbenannte Quellen der Elbe", "Normal templates",
     ],
 )  # fmt: skip
 def test_titles(title: str) -> None:
@@ -62,3 +65,11 @@ def test_a_pdf_goes_by_its_title_its_name_or_its_first_heading(
         text("The scheme pays a lump sum.", y=650 - 14 * line) for line in range(3)
     )
     assert pages.parse(make([page], info=info), Hints(stem=stem)).title == title
+
+
+def test_a_first_heading_is_the_documents_own_words() -> None:
+    assert Hints(stem="file").title_of("untitled", heading="Test") == "Test"
+    assert Hints(stem="file").title_of("untitled", heading="- 1 -") == "file"
+    assert (
+        Hints(stem="file").title_of("Guide of the scheme", heading="Test") == "Guide of the scheme"
+    )
