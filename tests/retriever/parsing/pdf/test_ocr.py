@@ -2,6 +2,7 @@
 
 import io
 from collections import Counter
+from pathlib import Path
 
 import pikepdf
 import pytest
@@ -171,6 +172,23 @@ class TestCost:
         with opened(scan(WORDS)) as document:
             assert page.read_scan(document, 0, reader, lambda: None) is None
         assert reader.stopped
+        reader.close()
+
+    def test_a_program_that_begins_late_reads_the_page(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        late = tmp_path / "late"
+        late.write_text(f'#!/bin/sh\nsleep 1\nexec {tesseract.program()} "$@"\n')
+        late.chmod(0o755)
+        monkeypatch.setattr(ocr, "_BEAT_S", 0.1)
+        reader = ocr.Ocr("eng", page_s=60, wall_s=600)
+        monkeypatch.setattr(reader, "_program", str(late))
+        beats: list[None] = []
+        with opened(scan(WORDS)) as document:
+            found = page.read_scan(document, 0, reader, lambda: beats.append(None))
+        assert found is not None
+        assert not reader.stopped
+        assert len(beats) > 3
         reader.close()
 
     async def test_a_language_that_is_not_here_is_named(self) -> None:
