@@ -7,8 +7,9 @@ document does is said once: on its first page it stays in the text.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from services.retriever.parsing.pdf import attached
 from services.retriever.parsing.pdf.bands import SAME_HEIGHT, Bands, Row
@@ -29,6 +30,7 @@ _LARGE, _LARGE_SHARE = (
     1.25,
     0.6,
 )  # Type larger than the body's is a heading, unless most pages have it.
+_SMALL = 0.95  # No heading is set smaller than the body.
 _MAX_CHARS = 160
 _DIGITS = re.compile(r"\d+")
 _YEARS = re.compile(r"(?:19|20)\d\d\W+(?:19|20)\d\d\W*$")
@@ -82,12 +84,17 @@ def _marked(near: Sequence[_Page], body: float) -> tuple[list[set[int]], list[di
     marked: list[set[int]] = [set() for _ in near]
     numbers: list[dict[int, Number]] = [{} for _ in near]
     for index, page in enumerate(near):
+        above = _above_returning(page, index, returning, body)
         for line, keys in page.keys.items():
             hits = [
                 entry
                 for entry in keys
                 if (index, line) in returning.get(entry[0], ())
-                and (entry[0].only_counts or line not in page.doubtful[bool(entry[0].step)])
+                and (
+                    entry[0].only_counts
+                    or line not in page.doubtful[bool(entry[0].step)]
+                    or line in above
+                )
             ]
             if hits:
                 marked[index].add(line)
@@ -97,6 +104,25 @@ def _marked(near: Sequence[_Page], body: float) -> tuple[list[set[int]], list[di
                 numbers[index][line] = Number(printed, value, key.roman)
     _count_on(near, marked, numbers)
     return marked, numbers
+
+
+def _above_returning(
+    page: _Page, index: int, returning: Mapping[Key, set[tuple[int, int]]], body: float
+) -> set[int]:
+    """Lines in smaller type than the body's whose next row returns word for word: they head that, not the text."""
+    again = {
+        line
+        for line, keys in page.keys.items()
+        for key, _, _ in keys
+        if not key.step and (index, line) in returning.get(key, ()) and line not in page.doubtful[0]
+    }
+    return {
+        line
+        for rows in page.rows.values()
+        for row, further in pairwise(rows)
+        if row.size <= _SMALL * body and again.issuperset(further.lines)
+        for line in row.lines
+    }
 
 
 def _lines(near: Sequence[_Page], marked: Sequence[set[int]]) -> list[set[int]]:

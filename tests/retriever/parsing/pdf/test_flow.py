@@ -333,3 +333,34 @@ def test_a_short_document_has_headings() -> None:
         ("Fees for guests",),
         ("Fees for members",),
     ]
+
+
+def headed(first: str, second: str, size: float) -> str:
+    """The text of pages with two lines close to each other at their head, the upper one bold."""
+    contents = []
+    for index in range(4):
+        lines = prose(index)
+        if index == 1:
+            lines.append("Either party may end the lease of the shed by giving the other")
+        if index == 2:
+            lines[:0] = ["party a notice of nine weeks in writing."]
+        head = text(first.format(index + 1), y=TOP, size=size, font="F2")
+        head += text(second.format(THINGS[index]), y=TOP - 1.3 * size, size=size)
+        contents.append(head + block(lines))
+    return parsed(*contents).text
+
+
+def test_a_bold_head_close_to_another_one_leaves_the_text() -> None:
+    found = headed("HARBOUR OFFICE    {} of 4", "Lease of the net shed", 8)
+    assert SENTENCE in found
+    assert found.count("HARBOUR OFFICE") == 1
+
+
+@pytest.mark.parametrize(
+    ("second", "size"), [("Lease of the net shed", 12.0), ("What the {} is for", 8.0)]
+)
+def test_a_bold_line_as_large_as_the_text_or_above_words_of_its_page_may_be_a_heading(
+    second: str, size: float
+) -> None:
+    found = headed("Plate {} of 4", second, size)
+    assert found.count("Plate") == 4
